@@ -1,0 +1,1 @@
+"""Typed models (pydantic) of everything a person writes."""

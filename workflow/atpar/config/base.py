@@ -1,0 +1,27 @@
+"""What all models of the configuration share."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+
+def _safe_name(name: str) -> str:
+    if not re.fullmatch(NAME_PATTERN, name) or name.endswith("."):
+        raise ValueError(
+            f"{name!r} can't be a name: it becomes a folder, so use letters, digits, '-', '_' "
+            "and '.', starting with a letter or digit"
+        )
+    return name
+
+
+Name = Annotated[str, AfterValidator(_safe_name)]
+"""A name that is safe as part of a path and of a Snakemake wildcard."""
+
+
+class Model(BaseModel):
+    """Strict types (a YAML `no` is no text, a `22:30` no time), no unknown keys, no changes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)

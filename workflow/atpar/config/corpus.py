@@ -1,0 +1,88 @@
+"""The corpus: files, columns, and the evaluation sample drawn from them."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from atpar.config.base import Model, Name
+
+
+class Columns(Model):
+    """Names of the columns in the corpus files."""
+
+    id: str = "id"
+    """Stable identifier of an entry, read as text, byte for byte."""
+    text: str = "text"
+    """The text to classify."""
+    label: str | None = "label"
+    """The reference answer; null where quality is judged by agreement with a reference run."""
+    split: str | None = None
+    """Column whose value `tuning` keeps an entry out of the evaluation corpus [P5]."""
+    subgroups: list[str] = Field(default_factory=list)
+    """Further columns kept for subgroup checks, as text."""
+
+
+class Dialect(Model):
+    """How CSV and TSV files are written. TSV files take a tab whatever is said here."""
+
+    delimiter: str = Field(",", min_length=1, max_length=1)
+    quote: str = Field('"', min_length=1, max_length=1)
+    encoding: Literal["utf-8"] = "utf-8"
+
+
+class Bucket(Model):
+    """A range of token counts and how many evaluation entries it gets."""
+
+    name: Name
+    up_to_tokens: int | None = Field(None, ge=1)
+    """Largest token count in the bucket, special tokens included; null: no upper bound."""
+    entries: int = Field(ge=1)
+    """Exact number of entries drawn for the evaluation corpus."""
+
+
+class Sample(Model):
+    """The evaluation corpus: so many entries of each bucket, classes in natural proportion."""
+
+    seed: int = Field(20260924, ge=0)
+    """Seed of the draw; the same files and seed give the same corpus."""
+    order: Literal["shuffled", "source"] = "shuffled"
+    """Order of passage: drawn at random once, or as in the files."""
+    buckets: list[Bucket] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _bounds_rise(self) -> "Sample":
+        bounds = [bucket.up_to_tokens for bucket in self.buckets]
+        if None in bounds[:-1] or bounds[-1] is not None:
+            raise ValueError("the last bucket, and only it, has `up_to_tokens: null`")
+        finite = bounds[:-1]
+        if finite != sorted(set(finite)):
+            raise ValueError(f"`up_to_tokens` must rise from bucket to bucket, found {finite}")
+        names = [bucket.name.lower() for bucket in self.buckets]
+        if len(set(names)) != len(names):
+            raise ValueError(f"bucket names must differ, found {names}")
+        return self
+
+
+class Policy(Model):
+    """What is done with texts that are odd; every case is counted in the fingerprint."""
+
+    empty_text: Literal["reject", "accept"] = "reject"
+    """Empty or blank texts: stop with the row named, or keep them."""
+    duplicate_text: Literal["accept", "reject"] = "accept"
+    """The same text under two ids: keep and count, or stop."""
+    control_characters: Literal["accept", "reject"] = "accept"
+    """Control characters other than tab and line ends: keep and count, or stop."""
+
+
+class Corpus(Model):
+    """What is processed."""
+
+    files: list[str] = Field(min_length=1)
+    """Parquet, CSV, TSV or JSONL files (or several), relative to the working directory."""
+    columns: Columns = Columns()
+    dialect: Dialect = Dialect()
+    policy: Policy = Policy()
+    sample: Sample | None = None
+    """null: the files hold the evaluation corpus itself, all of it, in one bucket `all`."""
+    label_map: dict[str, str] = Field(default_factory=dict)
+    """Corpus label -> model label, where they are spelt differently. Never guessed."""

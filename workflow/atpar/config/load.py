@@ -1,0 +1,214 @@
+"""Read the configuration and its tables, or say in one message what is wrong.
+
+Light on purpose: this runs every time the Snakefile is parsed, once for each cluster job too, so
+tables are read with the csv module and only pydantic is imported.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from atpar.config.base import Model
+from atpar.config.campaign import Campaign
+from atpar.config.offers import Offer
+from atpar.config.variants import Variant
+from atpar.errors import AtparError, did_you_mean
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The checked configuration with its tables."""
+
+    campaign: Campaign
+    variants: tuple[Variant, ...]
+    offers: tuple[Offer, ...]
+
+    @property
+    def repetitions(self) -> int:
+        """Planned passes of each variant on each offer."""
+        return self.campaign.protocol.repetitions + self.campaign.repetitions_added
+
+    @property
+    def here(self) -> tuple[str, ...]:
+        """Names of the offers measured on this machine."""
+        here = self.campaign.here
+        if here == "all":
+            return tuple(offer.offer for offer in self.offers)
+        if here == "none":
+            return ()
+        return (here,) if isinstance(here, str) else tuple(here)
+
+    def variant(self, name: str) -> Variant:
+        """Return the variant of that name (KeyError if there is none)."""
+        return {variant.variant: variant for variant in self.variants}[name]
+
+    def offer(self, name: str) -> Offer:
+        """Return the offer of that name (KeyError if there is none)."""
+        return {offer.offer: offer for offer in self.offers}[name]
+
+
+def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
+    """Check the merged configuration and read its tables, paths relative to `folder`.
+
+    Raises AtparError with every fault found in the first part that has any.
+    """
+    campaign = check(Campaign, config, "configuration")
+    variants = read_table(folder / campaign.tables.variants, Variant, "variant")
+    offers = read_table(folder / campaign.tables.offers, Offer, "offer")
+    plan = Plan(campaign, tuple(variants), tuple(offers))
+    _check_names(plan)
+    return plan
+
+
+def check(model: type[Row], value: Any, where: str) -> Row:
+    """Return `value` as `model`, or raise AtparError that lists each fault and its remedy."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults = [_explain(fault, model) for fault in error.errors(include_url=False)]
+        raise AtparError(f"{where}: " + ("\n" + " " * 2).join(faults)) from None
+
+
+def read_table(path: Path, model: type[Row], key: str) -> list[Row]:
+    """Read a TSV table, one `model` a row; an empty cell takes the option's default.
+
+    Lines that start with `#` are comments. Names in column `key` must differ, ignoring case.
+    """
+    rows = [(line, check(model, cells, f"{path}, line {line}"))
+            for line, cells in _read_cells(path, model)]
+    if not rows:
+        raise AtparError(f"{path}: no rows; write at least one {key} below the header")
+    seen: dict[str, tuple[int, str]] = {}
+    for line, row in rows:
+        name = getattr(row, key)
+        if name.lower() in seen:
+            first, other = seen[name.lower()]
+            raise AtparError(
+                f"{path}, line {line}: {key} {name!r} is used twice (line {first} has {other!r}); "
+                "names become folders and must differ, ignoring case"
+            )
+        seen[name.lower()] = (line, name)
+    return [row for _, row in rows]
+
+
+def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any]]]:
+    """Return (line number, cells converted to the model's types) for each row."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise AtparError(f"{path}: no such file; it is named under `tables` in the configuration") from None
+    except UnicodeDecodeError as error:
+        raise AtparError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not lines:
+        return []
+    header = next(csv.reader([lines[0][1]], delimiter="\t"))
+    for column in header:
+        if column not in model.model_fields:
+            raise AtparError(
+                f"{path}, line {lines[0][0]}: unknown column {column!r}; "
+                + did_you_mean(column, model.model_fields)
+            )
+    if len(set(header)) != len(header):
+        raise AtparError(f"{path}, line {lines[0][0]}: a column is named twice")
+    rows = []
+    for number, line in lines[1:]:
+        cells = next(csv.reader([line], delimiter="\t"))
+        if len(cells) != len(header):
+            raise AtparError(
+                f"{path}, line {number}: {len(cells)} cells under {len(header)} columns; "
+                "cells are parted by single tabs"
+            )
+        rows.append(
+            (number, {c: _typed(v.strip(), model, c) for c, v in zip(header, cells) if v.strip()})
+        )
+    return rows
+
+
+def _typed(cell: str, model: type[Model], column: str) -> Any:
+    """Return the cell as the column's type if it reads as one, else the text for the message."""
+    try:
+        adapter = TypeAdapter(model.model_fields[column].annotation)
+        # Cells are text, so numbers are parsed here once; a text column stays as it is written.
+        return adapter.validate_strings(cell, strict=False)
+    except ValidationError:
+        return cell
+
+
+def _explain(fault: dict[str, Any], model: type[Model]) -> str:
+    """Return one fault as `path: what was found, what was expected`."""
+    place = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        known = _known_keys(model, fault["loc"][:-1])
+        return f"unknown option {place!r}; " + did_you_mean(str(fault["loc"][-1]), known)
+    if fault["type"] == "missing":
+        return f"{place}: missing; it has no default"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        return f"{place}: {message}" if place else message
+    hint = ""
+    if isinstance(fault["input"], (bool, int, float)) and "string" in fault["type"]:
+        hint = "; YAML read it as a number or truth value, so put it in quotes"
+    return f"{place} is {fault['input']!r}: {message[0].lower()}{message[1:]}{hint}"
+
+
+def _known_keys(model: type[Model], path: tuple) -> list[str]:
+    """Return the option names at `path` inside `model`."""
+    for part in path:
+        field = getattr(model, "model_fields", {}).get(part)
+        if field is None:
+            continue  # a list index, or a tag that pydantic adds for a union
+        candidates = [field.annotation, *get_args(field.annotation)]
+        inner = [one for one in candidates if isinstance(one, type) and issubclass(one, Model)]
+        model = inner[0] if inner else model
+    return list(model.model_fields)
+
+
+def _check_names(plan: Plan) -> None:
+    """Refuse names that refer to nothing."""
+    variants = [variant.variant for variant in plan.variants]
+    offers = [offer.offer for offer in plan.offers]
+    protocol = plan.campaign.protocol
+    references = [("protocol.tolerance.reference", protocol.tolerance.reference)]
+    references += [("protocol.control", name) for name in protocol.control or []]
+    references += [
+        (f"`recovers` of variant {variant.variant!r}", variant.recovers)
+        for variant in plan.variants
+        if variant.recovers
+    ]
+    for place, name in references:
+        if name not in variants:
+            raise AtparError(
+                f"{place} is {name!r}, which is no variant in {plan.campaign.tables.variants}; "
+                + did_you_mean(name, variants)
+            )
+    for name in plan.here:
+        if name not in offers:
+            raise AtparError(
+                f"here is {name!r}, which is no offer in {plan.campaign.tables.offers}; "
+                + did_you_mean(name, [*offers, "all", "none"])
+            )
+    subgroups = {"bucket", "label", *plan.campaign.corpus.columns.subgroups}
+    for column in protocol.subgroups:
+        if column not in subgroups:
+            raise AtparError(
+                f"protocol.subgroups names {column!r}, which isn't kept from the corpus; "
+                "list it under corpus.columns.subgroups, or " + did_you_mean(column, subgroups)
+            )
+    if protocol.extension.mode == "none" and plan.campaign.repetitions_added:
+        raise AtparError("repetitions_added is set, but the sealed protocol allows no extension")
+    if protocol.extension.mode != "none" and plan.repetitions > protocol.extension.limit:
+        raise AtparError(
+            f"{plan.repetitions} repetitions are planned, but the sealed extension limit is "
+            f"{protocol.extension.limit}"
+        )

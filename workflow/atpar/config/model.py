@@ -1,0 +1,32 @@
+"""The model: a local folder, or a hub id with its revision."""
+
+from pydantic import Field, model_validator
+
+from atpar.config.base import Model
+
+
+class ModelSource(Model):
+    """Where the model comes from."""
+
+    path: str | None = None
+    """A local model folder, relative to the working directory."""
+    hub: str | None = None
+    """A hub id such as `organisation/name`; needs `revision`."""
+    revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
+    """The hub revision as a full commit (40 hexadecimal digits): a branch moves [P6]."""
+    labels: list[str] | None = None
+    """Label names in index order, for a model whose own are LABEL_0, LABEL_1, ..."""
+    pad_token: str | None = None
+    """The padding token, for a tokenizer that has none."""
+    trust_remote_code: bool = False
+    """Run Python code that comes with the model. Off: such a model is refused."""
+    allow_pickle: bool = False
+    """Load weights from pickle files, which can run code. Off: only safetensors."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ModelSource":
+        if (self.path is None) == (self.hub is None):
+            raise ValueError("state either `path` (a local folder) or `hub` (with `revision`)")
+        if self.hub is not None and self.revision is None:
+            raise ValueError("`hub` needs `revision`, the full commit of 40 hexadecimal digits")
+        return self

@@ -1,0 +1,27 @@
+"""Offers: what can be rented and compared."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from atpar.config.base import Model, Name
+
+
+class Offer(Model):
+    """One row of the offers table; `provider`, `gpu` and `billing` find its price."""
+
+    offer: Name
+    """Its name."""
+    provider: str
+    """Provider, as written in the tariff files."""
+    gpu: str
+    """GPU name, as written in the tariff files (a tariff of this machine's CPU is one too)."""
+    billing: Literal["package", "hourly"] = "package"
+    lots: int = Field(1, ge=1)
+    """Lots rented; how many cards a lot holds is in the tariff and never multiplied twice."""
+    term_days: int | None = Field(None, ge=1)
+    """The package's length; null: the cheapest that covers the window."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: a GPU if there is one (ROCm answers as cuda in torch), else the CPU."""
+    threads: int | None = Field(None, ge=1)
+    """Threads for computing on the CPU; null: every core this process may use."""

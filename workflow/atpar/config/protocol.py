@@ -1,0 +1,111 @@
+"""What is fixed before any duration is seen [P1]."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from atpar.config.base import Model, Name
+
+
+class WarmUp(Model):
+    """One warm-up rule for all variants [P13]."""
+
+    entries: int = Field(32, ge=0)
+    """Entries in one warm-up pass, spread evenly over the corpus' lengths."""
+    passes: int = Field(1, ge=0)
+    """How often they are run before the clock starts."""
+
+
+class Tolerance(Model):
+    """How far a variant may fall behind the reference variant."""
+
+    reference: Name
+    """The reference variant, measured on the same offer."""
+    largest_drop: float = Field(0.01, ge=0)
+    """Largest accepted drop of the main metric, overall. Equality is accepted."""
+    largest_subgroup_drop: float | None = Field(0.05, ge=0)
+    """The same within each subgroup; null: subgroups are reported, not judged."""
+
+
+class Reproduction(Model):
+    """What repetitions must reproduce [P23]."""
+
+    kind: Literal["identical", "bounded", "acceptable"] = "acceptable"
+    """Identical predictions; scores within `absolute`/`relative`; or only the quality rule."""
+    absolute: float = Field(1e-3, ge=0)
+    relative: float = Field(1e-2, ge=0)
+
+
+class Separation(Model):
+    """The rule that tells two options apart [P21]."""
+
+    rule: Literal["ranges-and-gap"] = "ranges-and-gap"
+    """Ranges don't overlap, and the gap between medians exceeds `gap_factor` x the larger spread."""
+    gap_factor: float = Field(1.0, ge=0)
+    position_effect: float = Field(0.05, ge=0, le=1)
+    """Level of the test for an effect of the place in the rotation."""
+
+
+class Extension(Model):
+    """May repetitions be added to all variants when the series doesn't separate them?"""
+
+    mode: Literal["none", "propose", "automatic"] = "propose"
+    limit: int = Field(10, ge=1)
+    """Largest number of repetitions of each variant, the first ones included."""
+
+
+class Protocol(Model):
+    """The decision and its rules; sealed with the corpus before the first pass."""
+
+    question: str = (
+        "Which configuration handles every entry, meets the minimum quality, ends before the "
+        "deadline, at the lowest engaged budget?"
+    )
+    scenario: Literal["offline"] = "offline"
+    """A fixed corpus processed as a whole; says nothing of an interactive service [P3]."""
+    metric: str = "accuracy"
+    """The main metric, by its name in the quality room."""
+    minimum: float = 0.0
+    """Smallest accepted value of the main metric."""
+    tolerance: Tolerance
+    subgroups: list[str] = Field(default_factory=lambda: ["bucket"])
+    """Columns whose values are judged apart: `bucket`, `label`, or a column of the corpus."""
+    subgroup_minimum: float | None = None
+    """Smallest accepted value of the main metric in each subgroup; null: not judged."""
+    subgroup_size: int = Field(20, ge=1)
+    """A subgroup with fewer entries is reported, not judged."""
+    reproduction: Reproduction = Reproduction()
+    warm_up: WarmUp = WarmUp()
+    repetitions: int = Field(5, ge=1)
+    """Complete passes of each variant on each offer [P16]."""
+    extension: Extension = Extension()
+    seed: int = Field(0, ge=0)
+    """Seed of every random generator in a pass [P23]."""
+    deterministic: bool = True
+    """Ask torch for deterministic algorithms where they exist."""
+    pass_timeout_s: float = Field(3600, gt=0)
+    """A pass that takes longer, start-up included, ends as an attempt with status `timeout`."""
+    busy_device: Literal["note", "refuse"] = "note"
+    """Other processes on the device when a pass starts: note it in the row, or don't start."""
+    minimum_span_s: float = Field(10, ge=0)
+    """A measured span below this can't carry a decision: the campaign is labelled screening."""
+    exclusion: str = (
+        "A pass is excluded only for a cause outside the variant, documented with its evidence in "
+        "the exclusions table; the rule is the same for all variants and the row stays."
+    )
+    control: list[Name] | None = Field(None, min_length=2, max_length=2)
+    """Two names of one and the same setting (A/A); if they are told apart, the series is flagged."""
+    deliverables: list[Name] = Field(default_factory=lambda: ["corpus"], min_length=1)
+    """Expected deliverables: each accepted one counts once, however often it was repeated [P33]."""
+    deadline: str | None = None
+    """Local date and time (`2026-12-04T18:00`) by which the deliverables are needed; null: none."""
+    zone: str = "UTC"
+    """Time zone of the deadline."""
+
+    @model_validator(mode="after")
+    def _limit_covers_repetitions(self) -> "Protocol":
+        if self.extension.mode != "none" and self.extension.limit < self.repetitions:
+            raise ValueError(
+                f"extension.limit is {self.extension.limit}, below repetitions {self.repetitions}"
+            )
+        return self
