@@ -1,0 +1,34 @@
+# Two doors for a newcomer: `make demo` and `make test`. Everything else is Snakemake.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SHELL := /bin/bash
+
+.PHONY: demo test lint install clean-demo
+
+# The stamp is older than the lock when the lock changed: the environment is brought up to date.
+.venv/.installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "atpar needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+install: .venv/.installed
+
+demo: install
+	$(BIN)/snakemake --configfile config/demo.yaml --quiet rules
+	@$(BIN)/atpar decision results/demo
+
+test: install
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/python -m tests.lint_workflow
+
+clean-demo:
+	rm -rf results/demo

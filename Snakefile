@@ -1,0 +1,37 @@
+"""Entry of the workflow: which GPU configuration costs least for the same accepted result?"""
+
+from snakemake.utils import min_version
+
+min_version("9.17")  # `priority` as a function of the wildcards
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/example.smk"
+include: "workflow/rules/corpus.smk"
+include: "workflow/rules/model.smk"
+include: "workflow/rules/protocol.smk"
+include: "workflow/rules/passes.smk"
+include: "workflow/rules/quality.smk"
+include: "workflow/rules/money.smk"
+include: "workflow/rules/balance.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/decision.json",
+        f"{RESULTS}/report.html",
+
+
+rule passes:
+    input:
+        pass_records(HERE),
+
+
+rule seal:
+    input:
+        f"{RESULTS}/protocol/seal.json",

@@ -1,0 +1,61 @@
+"""A sealed protocol doesn't change after the first pass."""
+
+import pytest
+
+from atpar.canonical import read_json, write_json
+from atpar.errors import AtparError
+from atpar.protocol.seal import check_seal, seal_protocol
+
+
+@pytest.fixture
+def fingerprint(tmp_path):
+    path = tmp_path / "fingerprint.json"
+    write_json(path, {"evaluation_digest": "e1", "reference_digest": "r1", "rows_in": 3})
+    return path
+
+
+@pytest.fixture
+def seal(tmp_path, fingerprint):
+    path = tmp_path / "seal.json"
+    seal_protocol({"minimum": 0.9, "repetitions": 5}, fingerprint, path)
+    return path
+
+
+def test_the_digest_covers_protocol_corpus_and_reference(tmp_path, fingerprint, seal):
+    digests = {read_json(seal)["digest"]}
+    for protocol, corpus in [
+        ({"minimum": 0.8, "repetitions": 5}, {}),
+        ({"minimum": 0.9, "repetitions": 5}, {"evaluation_digest": "e2"}),
+        ({"minimum": 0.9, "repetitions": 5}, {"reference_digest": "r2"}),
+    ]:
+        write_json(fingerprint, {"evaluation_digest": "e1", "reference_digest": "r1", **corpus})
+        seal_protocol(protocol, fingerprint, tmp_path / "other.json")
+        digests.add(read_json(tmp_path / "other.json")["digest"])
+    assert len(digests) == 4
+
+
+def test_the_same_content_has_the_same_digest(tmp_path, fingerprint, seal):
+    write_json(fingerprint, {"evaluation_digest": "e1", "reference_digest": "r1", "rows_in": 4})
+    seal_protocol({"repetitions": 5, "minimum": 0.9}, fingerprint, tmp_path / "other.json")
+    assert read_json(tmp_path / "other.json")["digest"] == read_json(seal)["digest"]
+
+
+def test_a_moved_threshold_stops_the_workflow_with_both_values(seal):
+    with pytest.raises(AtparError) as stopped:
+        check_seal({"minimum": 0.8, "repetitions": 5}, seal, measured=True)
+    message = str(stopped.value)
+    assert "-minimum: 0.9" in message and "+minimum: 0.8" in message
+    assert "repetitions" not in message
+    assert "new campaign" in message and "restore" in message
+
+
+def test_before_the_first_pass_it_may_change(seal):
+    check_seal({"minimum": 0.8, "repetitions": 5}, seal, measured=False)
+
+
+def test_an_unchanged_protocol_goes_on(seal):
+    check_seal({"repetitions": 5, "minimum": 0.9}, seal, measured=True)
+
+
+def test_without_a_seal_there_is_nothing_to_compare(tmp_path):
+    check_seal({"minimum": 0.8}, tmp_path / "none.json", measured=True)

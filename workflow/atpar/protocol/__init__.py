@@ -1,0 +1,1 @@
+"""What is fixed before durations are seen, and the order in which passes run."""

@@ -1,0 +1,114 @@
+"""Configuration, the plan of passes, and the helpers that all rules share.
+
+Everything here runs at each parse, so nothing heavy is imported and nothing is written.
+"""
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+try:
+    import atpar.config.load
+except ModuleNotFoundError as error:
+    raise WorkflowError(
+        f"{error.name!r} isn't installed in the Python that runs Snakemake ({sys.executable}); "
+        "run `make install`, then `source .venv/bin/activate`, or create the environment of "
+        "environment.yml"
+    ) from None
+from atpar.canonical import canonical_json
+from atpar.config.load import load_plan
+from atpar.errors import AtparError
+from atpar.model.files import model_files, tokenizer_files
+from atpar.money.priced import check_offers_priced
+from atpar.protocol.codedigest import code_digest
+from atpar.protocol.schedule import schedule
+from atpar.protocol.seal import check_seal
+from atpar.protocol.software import software_digest
+
+SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+
+try:
+    PLAN = load_plan(config)
+    check_offers_priced(PLAN)
+    CAMPAIGN = PLAN.campaign
+    RESULTS = f"results/{CAMPAIGN.campaign}"
+    check_seal(
+        CAMPAIGN.protocol.model_dump(mode="json"),
+        Path(RESULTS, "protocol", "seal.json"),
+        measured=any(Path(RESULTS, "journal").glob("*.jsonl")),
+    )
+except AtparError as error:
+    raise WorkflowError(str(error)) from None
+
+HERE = PLAN.here
+VARIANTS = tuple(variant.variant for variant in PLAN.variants)
+PLACES = {
+    (place.offer, place.variant, place.repetition): place
+    for place in schedule(HERE, VARIANTS, PLAN.repetitions)
+}
+
+
+wildcard_constraints:
+    offer="|".join(re.escape(offer.offer) for offer in PLAN.offers),
+    variant="|".join(map(re.escape, VARIANTS)),
+    repetition=r"[1-9][0-9]*",
+
+
+def one_of(names):
+    """Return a wildcard constraint that admits `names` alone (nothing, if there are none)."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
+def settings(script, packages=(), modules=(), **values):
+    """Return a rule's params: its settings with digests of its code and of what it computes with.
+
+    One canonical JSON string, since Snakemake compares params as a set of reprs. `packages` are
+    the distributions whose versions matter for the rule's results; `modules` run in a process of
+    their own and are therefore not imported by the script.
+    """
+    code = code_digest(SCRIPTS / f"{script}.py", modules)
+    return canonical_json({**values, "code": code, "software": software_digest(packages)})
+
+
+def place(offer, variant, repetition):
+    """Return where a pass stands in the rotated schedule: rank, round, position."""
+    return PLACES[offer, variant, int(repetition)].numbers()
+
+
+def rank_priority(wildcards):
+    """Return a priority that falls with the rank, so that passes run in the rotated order."""
+    rank = place(wildcards.offer, wildcards.variant, wildcards.repetition)["rank"]
+    return len(PLACES) - rank
+
+
+def pass_records(offers, variants=VARIANTS):
+    """Return the record files of all planned passes of these offers and variants."""
+    return [
+        f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json"
+        for offer in offers
+        for variant in variants
+        for repetition in repetitions_of(offer, variant)
+    ]
+
+
+def repetitions_of(offer, variant):
+    """Return the repetitions of an option: the planned ones here, elsewhere those carried in."""
+    planned = range(1, PLAN.repetitions + 1)
+    if offer in HERE:
+        return list(planned)
+    return [
+        repetition
+        for repetition in planned
+        if Path(f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json").exists()
+    ]
+
+
+def measured_options():
+    """Return (offer, variant) of every option that is measured here or was carried in."""
+    return [
+        (offer.offer, variant)
+        for offer in PLAN.offers
+        for variant in VARIANTS
+        if repetitions_of(offer.offer, variant)
+    ]
