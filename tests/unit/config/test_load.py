@@ -1,0 +1,129 @@
+"""The configuration is checked whole, and every fault is said in words a person can act on."""
+
+import pytest
+
+from atpar.config.load import load_plan
+from atpar.errors import AtparError
+
+VARIANTS = "variant\tbatch_size\tprecision\nb1\t1\t\nb8\t8\tbf16\n"
+OFFERS = "offer\tprovider\tgpu\tlots\tthreads\nnode\tacme\tcpu\t1\t2\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/variants.tsv").write_text(VARIANTS, encoding="utf-8")
+    (tmp_path / "config/offers.tsv").write_text(OFFERS, encoding="utf-8")
+    return tmp_path
+
+
+def configuration(**changes):
+    return {
+        "campaign": "trial",
+        "corpus": {"files": ["corpus.csv"]},
+        "model": {"path": "model"},
+        "protocol": {"tolerance": {"reference": "b1"}},
+        **changes,
+    }
+
+
+def refusal(folder, **changes):
+    with pytest.raises(AtparError) as refused:
+        load_plan(configuration(**changes), folder)
+    return str(refused.value)
+
+
+def test_tables_are_typed_and_empty_cells_take_the_default(folder):
+    plan = load_plan(configuration(), folder)
+    b1, b8 = plan.variants
+    assert (b1.variant, b1.batch_size, b1.precision) == ("b1", 1, "fp32")
+    assert (b8.batch_size, b8.precision) == (8, "bf16")
+    assert plan.offer("node").threads == 2
+    assert plan.here == ("node",)
+    assert plan.repetitions == 5
+
+
+@pytest.mark.parametrize(
+    ("here", "expected"), [("all", ("node",)), ("none", ()), ("node", ("node",)), (["node"], ("node",))]
+)
+def test_here_names_the_offers_of_this_machine(folder, here, expected):
+    assert load_plan(configuration(here=here), folder).here == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"protocl": {}}, ["unknown option 'protocl'", "did you mean 'protocol'?"]),
+        (
+            {"protocol": {"tolerance": {"refrence": "b1", "reference": "b1"}}},
+            ["'protocol.tolerance.refrence'", "did you mean 'reference'?"],
+        ),
+        (
+            {"corpus": {"files": ["a"], "sample": {"buckets": [{"name": "x", "entrys": 3}]}}},
+            ["entrys", "did you mean 'entries'?"],
+        ),
+        ({"campaign": 2026}, ["campaign is 2026", "quotes"]),
+        ({"campaign": "a/b"}, ["'a/b' can't be a name"]),
+        ({"campaign": ".."}, ["'..' can't be a name"]),
+        ({"protocol": {"tolerance": {"reference": "b1"}, "repetitions": True}}, ["repetitions is True"]),
+        ({"protocol": {"tolerance": {"reference": "b1"}, "deadline": 1350}}, ["deadline is 1350", "quotes"]),
+        ({"protocol": {"tolerance": {"reference": "b1", "largest_drop": "1e-3"}}}, ["'1e-3'"]),
+        ({"protocol": {"tolerance": {"reference": "b2"}}}, ["'b2'", "config/variants.tsv", "b1"]),
+        ({"here": "nod"}, ["'nod'", "did you mean 'node'?"]),
+        ({"model": {"path": "m", "hub": "o/n"}}, ["either `path`"]),
+        ({"model": {"hub": "o/n"}}, ["revision"]),
+        ({"model": {"hub": "o/n", "revision": "main"}}, ["revision is 'main'"]),
+        ({"protocol": {"tolerance": {"reference": "b1"}, "subgroups": ["buckett"]}}, ["'buckett'"]),
+        ({"repetitions_added": 6}, ["11 repetitions", "limit is 10"]),
+    ],
+)  # fmt: skip
+def test_each_fault_is_named_with_its_remedy(folder, changes, said):
+    message = refusal(folder, **changes)
+    for part in said:
+        assert part in message, message
+    assert "\n" not in message or "configuration" in message
+
+
+def test_a_missing_part_is_named(folder):
+    broken = configuration()
+    del broken["model"]
+    with pytest.raises(AtparError, match="model: missing"):
+        load_plan(broken, folder)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("variant\tbatch_size\nb1\t1\nB1\t2\n", ["line 3", "'B1' is used twice", "line 2"]),
+        ("variant\tbatch_sise\nb1\t1\n", ["'batch_sise'", "did you mean 'batch_size'?"]),
+        ("variant\tbatch_size\nb1\tmany\n", ["line 2", "batch_size is 'many'"]),
+        ("variant\tbatch_size\nb1\t0\n", ["line 2", "batch_size is 0"]),
+        ("variant\tbatch_size\nb1\n", ["line 2", "1 cells under 2 columns"]),
+        ("variant\tbatch_size\n", ["no rows"]),
+        ("", ["no rows"]),
+        ("variant\tbatch_size\tprecision\nb1\t1\tfp64\n", ["line 2", "'fp64'", "'bf16'"]),
+        ("variant\tbatch_size\nb 1\t1\n", ["line 2", "'b 1' can't be a name"]),
+        ("variant\tbatch_size\trecovers\nb1\t1\tb9\n", ["'b9'", "no variant"]),
+        ("# comment\n\nvariant\tbatch_size\n# more\nb1\tmany\n", ["line 5"]),
+    ],
+)
+def test_a_fault_in_a_table_names_file_and_line(folder, table, said):
+    (folder / "config/variants.tsv").write_text(table, encoding="utf-8")
+    message = refusal(folder)
+    for part in ["config/variants.tsv", *said]:
+        assert part in message, message
+
+
+def test_a_table_with_a_byte_order_mark_is_read(folder):
+    (folder / "config/variants.tsv").write_bytes(b"\xef\xbb\xbf" + VARIANTS.encode())
+    assert [variant.variant for variant in load_plan(configuration(), folder).variants] == ["b1", "b8"]
+
+
+def test_a_table_that_is_not_utf8_is_refused(folder):
+    (folder / "config/variants.tsv").write_bytes("variant\tbatch_size\nb\xe9\t1\n".encode("latin-1"))
+    assert "not UTF-8" in refusal(folder)
+
+
+def test_a_missing_table_is_named(folder):
+    (folder / "config/offers.tsv").unlink()
+    assert "config/offers.tsv: no such file" in refusal(folder)
