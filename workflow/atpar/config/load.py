@@ -71,18 +71,23 @@ def check(model: type[Row], value: Any, where: str) -> Row:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = [_explain(fault, model) for fault in error.errors(include_url=False)]
-        raise AtparError(f"{where}: " + ("\n" + " " * 2).join(faults)) from None
+        faults = {}
+        for fault in error.errors(include_url=False):
+            # Of a union (`here` is a name or a list) only the first reading is explained.
+            faults.setdefault(_place(fault), _explain(fault, model))
+        raise AtparError(f"{where}: " + "\n  ".join(faults.values())) from None
 
 
-def read_table(path: Path, model: type[Row], key: str) -> list[Row]:
+def read_table(path: Path, model: type[Row], key: str, *, may_be_empty: bool = False) -> list[Row]:
     """Read a TSV table, one `model` a row; an empty cell takes the option's default.
 
     Lines that start with `#` are comments. Names in column `key` must differ, ignoring case.
     """
-    rows = [(line, check(model, cells, f"{path}, line {line}"))
-            for line, cells in _read_cells(path, model)]
-    if not rows:
+    rows = [
+        (line, check(model, cells, f"{path}, line {line}"))
+        for line, cells in _read_cells(path, model)
+    ]
+    if not rows and not may_be_empty:
         raise AtparError(f"{path}: no rows; write at least one {key} below the header")
     seen: dict[str, tuple[int, str]] = {}
     for line, row in rows:
@@ -102,7 +107,9 @@ def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise AtparError(f"{path}: no such file; it is named under `tables` in the configuration") from None
+        raise AtparError(
+            f"{path}: no such file; it is named under `tables` in the configuration"
+        ) from None
     except UnicodeDecodeError as error:
         raise AtparError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     lines = [
@@ -147,7 +154,7 @@ def _typed(cell: str, model: type[Model], column: str) -> Any:
 
 def _explain(fault: dict[str, Any], model: type[Model]) -> str:
     """Return one fault as `path: what was found, what was expected`."""
-    place = ".".join(str(part) for part in fault["loc"])
+    place = _place(fault)
     if fault["type"] == "extra_forbidden":
         known = _known_keys(model, fault["loc"][:-1])
         return f"unknown option {place!r}; " + did_you_mean(str(fault["loc"][-1]), known)
@@ -160,6 +167,12 @@ def _explain(fault: dict[str, Any], model: type[Model]) -> str:
     if isinstance(fault["input"], (bool, int, float)) and "string" in fault["type"]:
         hint = "; YAML read it as a number or truth value, so put it in quotes"
     return f"{place} is {fault['input']!r}: {message[0].lower()}{message[1:]}{hint}"
+
+
+def _place(fault: dict[str, Any]) -> str:
+    """Return the option's place as it is written, without the tags pydantic adds for a union."""
+    parts = [str(part) for part in fault["loc"]]
+    return ".".join(part for part in parts if "[" not in part and part not in ("str", "int"))
 
 
 def _known_keys(model: type[Model], path: tuple) -> list[str]:

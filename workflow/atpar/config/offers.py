@@ -21,6 +21,16 @@ class Offer(Model):
     """Lots rented; how many cards a lot holds is in the tariff and never multiplied twice."""
     term_days: int | None = Field(None, ge=1)
     """The package's length; null: the cheapest that covers the window."""
+    further_terms_days: str | None = Field(None, pattern=r"^\d+(,\d+)*$")
+    """Packages engaged after the first, stated by hand: `3` or `7,3`. Never extended by itself."""
+    sku: str | None = None
+    """The article in the tariff file, where provider, GPU and billing fit several."""
+    region: str | None = None
+    """The region in the tariff file, where prices differ between regions."""
+    storage_gb: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
+    """Disk kept during the window, in GB; null: not stated, so a gap in the ledger."""
+    egress_gb: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
+    """Data fetched from the rental, in GB; null: not stated, so a gap in the ledger."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: a GPU if there is one (ROCm answers as cuda in torch), else the CPU."""
     threads: int | None = Field(None, ge=1)

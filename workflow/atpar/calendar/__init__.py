@@ -1,0 +1,1 @@
+"""The rental calendar: windows, packages, forecasts."""

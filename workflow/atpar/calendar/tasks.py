@@ -1,0 +1,89 @@
+"""The calendar's tasks, one row each."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, model_validator
+
+from atpar.config.base import Model, Name
+from atpar.money.calculator import PriceError, find_zone, parse_duration, to_utc
+
+
+def _duration(text: str) -> str:
+    try:
+        parse_duration(text)
+    except PriceError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _local_time(text: str) -> str:
+    try:
+        to_utc(text, "UTC")
+    except PriceError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _zone(text: str) -> str:
+    try:
+        find_zone(text)
+    except PriceError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _names(text: str) -> str:
+    for name in text.split(","):
+        if not name.strip():
+            raise ValueError(f"{text!r} names an empty task; write names parted by commas")
+    return text
+
+
+class Task(Model):
+    """One row of the calendar table.
+
+    A task starts at its fixed `start`, or when the last task of `after` ends, or with the
+    calendar. It lasts for `duration`, or to its fixed `end`.
+    """
+
+    task: Name
+    """Its name."""
+    kind: Literal["work", "wait", "passes"] = "work"
+    """`passes` stands for the measured passes, one after another; its duration is that of one."""
+    duration: Annotated[str, AfterValidator(_duration)] | None = None
+    """How long it lasts: `90min`, `1.5h`, `1d 12h`."""
+    basis: Literal["assumed", "measured", "forecast"] = "assumed"
+    """Where the duration comes from. Passes become `measured` by themselves."""
+    after: Annotated[str, AfterValidator(_names)] | None = None
+    """Tasks that must have ended, parted by commas."""
+    start: Annotated[str, AfterValidator(_local_time)] | None = None
+    """Fixed local start: `2026-12-07T09:00`."""
+    end: Annotated[str, AfterValidator(_local_time)] | None = None
+    """Fixed local end, in place of a duration."""
+    zone: Annotated[str, AfterValidator(_zone)] | None = None
+    """Time zone of `start` and `end`; null: the protocol's."""
+    offer: Name | None = None
+    """The offer it belongs to; null: every offer. A row with an offer replaces the one without."""
+    rental: Literal["kept", "stopped", "released"] = "kept"
+    """The rental meanwhile. `released` tasks lie outside the window, `stopped` ones are in it."""
+    notes: str | None = None
+
+    @property
+    def row_name(self) -> str:
+        """What must differ from row to row: the task, and its offer if it has one."""
+        return self.task if self.offer is None else f"{self.task} ({self.offer})"
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """Names of the tasks that must have ended."""
+        return tuple(name.strip() for name in self.after.split(",")) if self.after else ()
+
+    @model_validator(mode="after")
+    def _one_length(self) -> "Task":
+        if (self.duration is None) == (self.end is None):
+            raise ValueError(f"task {self.task!r} needs a duration or a fixed end, and not both")
+        if self.kind == "passes" and (self.duration is None or self.rental != "kept"):
+            raise ValueError(
+                f"task {self.task!r}: passes need the duration of one pass, on a kept rental"
+            )
+        return self

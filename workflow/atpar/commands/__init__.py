@@ -1,0 +1,1 @@
+"""Subcommands of `atpar`, one module each, imported only when they run."""

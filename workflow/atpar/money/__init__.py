@@ -1,0 +1,1 @@
+"""Tariffs, the ledger, and what an accepted result costs."""
