@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 
-.PHONY: demo test lint install clean-demo
+.PHONY: demo test lint install lock
 
 # The stamp is older than the lock when the lock changed: the environment is brought up to date.
 .venv/.installed: requirements.txt pyproject.toml
@@ -12,7 +12,7 @@ SHELL := /bin/bash
 	  { echo "atpar needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 install: .venv/.installed
@@ -28,7 +28,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
-	$(BIN)/python -m tests.lint_workflow
+	$(BIN)/python tests/lint_workflow.py
 
-clean-demo:
-	rm -rf results/demo
+lock: install
+	$(BIN)/python .ci/lock.py

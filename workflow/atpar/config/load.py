@@ -136,9 +136,8 @@ def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any
                 f"{path}, line {number}: {len(cells)} cells under {len(header)} columns; "
                 "cells are parted by single tabs"
             )
-        rows.append(
-            (number, {c: _typed(v.strip(), model, c) for c, v in zip(header, cells) if v.strip()})
-        )
+        named = zip(header, map(str.strip, cells), strict=True)
+        rows.append((number, {name: _typed(cell, model, name) for name, cell in named if cell}))
     return rows
 
 

@@ -1,0 +1,203 @@
+"""A workspace as a user has one: the repository's files, a small corpus, a small real model.
+
+Tests run the real `snakemake` in it. One campaign is measured once per session; each test that
+changes something works on a copy that keeps the files' times, as Snakemake compares them.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CARRIED = ["Snakefile", "workflow", "config", "profiles", "resources/tariffs"]
+WORDS = {
+    "fruit": ["apple", "pear", "plum", "cherry", "grape"],
+    "tool": ["hammer", "saw", "drill", "wrench", "chisel"],
+}
+
+
+class Workspace:
+    """A folder with the workflow, and the commands that a user gives in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def results(self) -> Path:
+        """The campaign's results."""
+        return self.folder / "results" / "small"
+
+    def snakemake(self, *arguments: str, expect: int | None = 0) -> subprocess.CompletedProcess:
+        """Run snakemake on the small campaign; `expect` is the exit status, None for any."""
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--configfile", "small.yaml", *arguments],
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=540,
+            check=False,
+        )
+        if expect is not None:
+            assert done.returncode == expect, done.stdout[-4000:] + done.stderr[-6000:]
+        return done
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a user's shell, with this workspace's atpar before any other."""
+        return {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "workflow"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def to_run(self, *arguments: str) -> dict[str, int]:
+        """Return rule -> number of jobs that a dry run would run, target rules aside."""
+        done = self.snakemake("-n", "--quiet", "host", "reason", *arguments)
+        return planned_jobs(done.stdout + done.stderr)
+
+    def configure(self, **changes) -> None:
+        """Merge `changes` (nested) into the small campaign's configuration."""
+        path = self.folder / "small.yaml"
+        merged = yaml.safe_load(path.read_text())
+        _merge(merged, changes)
+        path.write_text(yaml.safe_dump(merged))
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace text in a file; the old text must be there."""
+        path = self.folder / name
+        text = path.read_text()
+        assert old in text, f"{old!r} isn't in {name}"
+        path.write_text(text.replace(old, new))
+
+    def copy(self, folder: Path) -> "Workspace":
+        """Return a copy that keeps the files' times."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Workspace(folder)
+
+
+def planned_jobs(output: str) -> dict[str, int]:
+    """Return rule -> count from the table that snakemake prints, without totals and targets."""
+    table = output.partition("Job stats:")[2].partition("\n\n")[0]
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE))
+    return {rule: int(n) for rule, n in counts.items() if rule not in ("total", "all", "passes")}
+
+
+def _merge(into: dict, changes: dict) -> None:
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def carry(folder: Path) -> None:
+    """Copy what a clone of the repository holds and the workflow uses."""
+    for name in CARRIED:
+        source, target = REPOSITORY / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
+
+
+def small_corpus(path: Path, entries: int = 24) -> None:
+    """Write a CSV of `entries` short and medium texts with two labels."""
+    lines = ["id,text,label"]
+    for number in range(entries):
+        label = ("fruit", "tool")[number % 2]
+        words = [WORDS[label][(number + step) % 5] for step in range(2 + 6 * (number % 3 == 0))]
+        lines.append(f"e{number:03d},{' '.join(words)},{label}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def small_model(folder: Path, labels: Iterable[str] = ("fruit", "tool")) -> None:
+    """Save a two-layer BERT classifier with random weights and a WordPiece tokenizer."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    labels = list(labels)
+    folder.mkdir(parents=True)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sum(WORDS.values(), [])]
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join(words) + "\n")
+    BertTokenizerFast(vocab=str(vocabulary), model_max_length=64).save_pretrained(folder)
+    torch.manual_seed(7)
+    config = BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        id2label=dict(enumerate(labels)),
+        label2id={label: index for index, label in enumerate(labels)},
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+
+
+SMALL = {
+    "campaign": "small",
+    "corpus": {
+        "files": ["corpus.csv"],
+        "columns": {"split": None},
+        "sample": {
+            "buckets": [
+                {"name": "short", "up_to_tokens": 6, "entries": 8},
+                {"name": "medium", "up_to_tokens": None, "entries": 4},
+            ]
+        },
+    },
+    "model": {"path": "model"},
+    "protocol": {
+        # The small model's weights are random, so no quality is asked of it.
+        "minimum": 0.0,
+        "repetitions": 2,
+        "warm_up": {"entries": 4},
+        "subgroup_size": 3,
+        "minimum_span_s": 0,
+        "pass_timeout_s": 120,
+    },
+    "tables": {
+        name: f"config/demo/{name}.tsv" for name in ("variants", "offers", "calendar", "expenses")
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory) -> Workspace:
+    """A workspace in which nothing was run; don't change it, copy it."""
+    folder = tmp_path_factory.mktemp("fresh") / "my node's work"
+    folder.mkdir()
+    carry(folder)
+    small_corpus(folder / "corpus.csv")
+    small_model(folder / "model")
+    (folder / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    return Workspace(folder)
+
+
+@pytest.fixture(scope="session")
+def finished(fresh, tmp_path_factory) -> Workspace:
+    """A workspace with the small campaign measured and decided; don't change it, copy it."""
+    workspace = fresh.copy(tmp_path_factory.mktemp("finished") / "my node's work")
+    workspace.snakemake()
+    return workspace
+
+
+@pytest.fixture
+def workspace(fresh, tmp_path) -> Workspace:
+    """A fresh workspace to change and run."""
+    return fresh.copy(tmp_path / "work")
+
+
+@pytest.fixture
+def measured(finished, tmp_path) -> Workspace:
+    """A copy of the finished campaign, to change and plan."""
+    return finished.copy(tmp_path / "work")
