@@ -1,0 +1,1 @@
+"""The append-only journal of attempts, and the raw view of it."""
