@@ -125,7 +125,7 @@ def small_model(folder: Path, labels: Iterable[str] = ("fruit", "tool")) -> None
 
     labels = list(labels)
     folder.mkdir(parents=True)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sum(WORDS.values(), [])]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(word for group in WORDS.values() for word in group)]
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text("\n".join(words) + "\n")
     BertTokenizerFast(vocab=str(vocabulary), model_max_length=64).save_pretrained(folder)

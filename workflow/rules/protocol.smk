@@ -13,7 +13,9 @@ rule seal_protocol:
         f"{RESULTS}/logs/seal_protocol.log",
     params:
         settings=settings(
-            "seal_protocol", protocol=CAMPAIGN.protocol.model_dump(mode="json")
+            "seal_protocol",
+            protocol=CAMPAIGN.protocol.model_dump(mode="json"),
+            follows=CAMPAIGN.follows,
         ),
     message:
         "Seal the protocol"

@@ -7,5 +7,8 @@ from atpar.stage import stage
 
 with stage(snakemake) as settings:
     seal_protocol(
-        settings["protocol"], Path(snakemake.input.fingerprint), Path(snakemake.output.seal)
+        settings["protocol"],
+        Path(snakemake.input.fingerprint),
+        Path(snakemake.output.seal),
+        follows=settings["follows"],
     )

@@ -1,5 +1,7 @@
 """A sealed protocol doesn't change after the first pass."""
 
+import hashlib
+
 import pytest
 
 from atpar.canonical import read_json, write_json
@@ -16,7 +18,7 @@ def fingerprint(tmp_path):
 
 @pytest.fixture
 def seal(tmp_path, fingerprint):
-    path = tmp_path / "seal.json"
+    path = tmp_path / "results/first/protocol/seal.json"
     seal_protocol({"minimum": 0.9, "repetitions": 5}, fingerprint, path)
     return path
 
@@ -29,15 +31,22 @@ def test_the_digest_covers_protocol_corpus_and_reference(tmp_path, fingerprint, 
         ({"minimum": 0.9, "repetitions": 5}, {"reference_digest": "r2"}),
     ]:
         write_json(fingerprint, {"evaluation_digest": "e1", "reference_digest": "r1", **corpus})
-        seal_protocol(protocol, fingerprint, tmp_path / "other.json")
-        digests.add(read_json(tmp_path / "other.json")["digest"])
+        seal_protocol(protocol, fingerprint, tmp_path / "elsewhere/one/protocol/seal.json")
+        digests.add(read_json(tmp_path / "elsewhere/one/protocol/seal.json")["digest"])
     assert len(digests) == 4
 
 
 def test_the_same_content_has_the_same_digest(tmp_path, fingerprint, seal):
     write_json(fingerprint, {"evaluation_digest": "e1", "reference_digest": "r1", "rows_in": 4})
-    seal_protocol({"repetitions": 5, "minimum": 0.9}, fingerprint, tmp_path / "other.json")
-    assert read_json(tmp_path / "other.json")["digest"] == read_json(seal)["digest"]
+    seal_protocol(
+        {"repetitions": 5, "minimum": 0.9},
+        fingerprint,
+        tmp_path / "elsewhere/one/protocol/seal.json",
+    )
+    assert (
+        read_json(tmp_path / "elsewhere/one/protocol/seal.json")["digest"]
+        == read_json(seal)["digest"]
+    )
 
 
 def test_a_moved_threshold_stops_the_workflow_with_both_values(seal):
@@ -59,3 +68,40 @@ def test_an_unchanged_protocol_goes_on(seal):
 
 def test_without_a_seal_there_is_nothing_to_compare(tmp_path):
     check_seal({"minimum": 0.8}, tmp_path / "none.json", measured=True)
+
+
+def test_the_canonical_text_is_what_the_digest_covers(seal):
+    written = read_json(seal)
+    assert hashlib.sha256(written["canonical"].encode()).hexdigest() == written["digest"]
+
+
+def test_another_protocol_on_the_same_corpus_is_named(tmp_path, fingerprint, seal):
+    second = tmp_path / "results/second/protocol/seal.json"
+    seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second)
+    assert read_json(second)["other_protocols_on_this_corpus"] == {"first": "minimum"}
+
+
+def test_a_moved_threshold_on_the_corpus_of_the_campaign_it_follows_is_refused(
+    tmp_path, fingerprint, seal
+):
+    second = tmp_path / "results/second/protocol/seal.json"
+    with pytest.raises(AtparError, match="follows 'first' with a changed protocol .minimum."):
+        seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second, follows="first")
+    assert not second.exists()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "corpus"),
+    [
+        ({"minimum": 0.9, "repetitions": 5}, {"evaluation_digest": "e1", "reference_digest": "r1"}),
+        ({"minimum": 0.8, "repetitions": 5}, {"evaluation_digest": "e2", "reference_digest": "r2"}),
+    ],
+    ids=["same protocol", "independent corpus"],
+)
+def test_the_same_question_or_an_independent_corpus_may_follow(
+    tmp_path, fingerprint, seal, protocol, corpus
+):
+    write_json(fingerprint, corpus)
+    second = tmp_path / "results/second/protocol/seal.json"
+    seal_protocol(protocol, fingerprint, second, follows="first")
+    assert read_json(second)["other_protocols_on_this_corpus"] == {}

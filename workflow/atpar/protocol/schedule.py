@@ -32,9 +32,7 @@ def rotated(names: Sequence[str], by: int) -> list[str]:
     return [*names[by:], *names[:by]]
 
 
-def schedule(
-    offers: Sequence[str], variants: Sequence[str], repetitions: int
-) -> list[Place]:
+def schedule(offers: Sequence[str], variants: Sequence[str], repetitions: int) -> list[Place]:
     """Return the places of all passes in the order in which they run.
 
     A repetition is a round. Within a round all variants of one offer run together, so that a
@@ -44,7 +42,5 @@ def schedule(
     for repetition in range(1, repetitions + 1):
         for offer in rotated(offers, repetition - 1):
             for position, variant in enumerate(rotated(variants, repetition - 1)):
-                places.append(
-                    Place(len(places), repetition, position, offer, variant, repetition)
-                )
+                places.append(Place(len(places), repetition, position, offer, variant, repetition))
     return places

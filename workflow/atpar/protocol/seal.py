@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from atpar.canonical import digest, read_json, write_json
+from atpar.canonical import canonical_json, digest, read_json, write_json
 from atpar.errors import AtparError
 
 DEFINITION = 1
@@ -31,18 +31,55 @@ def sealed_content(protocol: dict[str, Any], corpus: dict[str, Any]) -> dict[str
     }
 
 
-def seal_protocol(protocol: dict[str, Any], fingerprint: Path, seal: Path) -> None:
-    """Write `seal` for this protocol and this corpus fingerprint."""
-    content = sealed_content(protocol, read_json(fingerprint))
+def seal_protocol(
+    protocol: dict[str, Any], fingerprint: Path, seal: Path, follows: str | None = None
+) -> None:
+    """Write `seal` (`results/<campaign>/protocol/seal.json`) for this protocol and corpus.
+
+    Other campaigns under `results/` that were sealed on the same evaluation corpus with another
+    protocol are named in the seal. With `follows`, the campaign says that it asks an earlier
+    question again: if its protocol differs, the same evaluation corpus is refused [P2].
+    """
+    corpus = read_json(fingerprint)
+    content = sealed_content(protocol, corpus)
+    elsewhere = _other_protocols_on(corpus["evaluation_digest"], protocol, seal)
+    if follows in elsewhere:
+        raise AtparError(
+            f"this campaign follows {follows!r} with a changed protocol ({elsewhere[follows]}), "
+            "but its evaluation corpus is the same. A changed threshold needs a new, independent "
+            "one: draw another sample (corpus.sample.seed, with the earlier entries marked "
+            "`tuning`) or bring other files"
+        )
     write_json(
         seal,
         {
             "definition": DEFINITION,
             "digest": digest(content),
+            "canonical": canonical_json(content),
             "sealed": content,
             "sealed_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+            "other_protocols_on_this_corpus": elsewhere,
         },
     )
+
+
+def _other_protocols_on(
+    evaluation_digest: str, protocol: dict[str, Any], seal: Path
+) -> dict[str, str]:
+    """Return campaign -> options that differ, for other campaigns sealed on the same corpus."""
+    found = {}
+    for other in sorted(seal.parents[2].glob(f"*/protocol/{seal.name}")):
+        content = read_json(other)["sealed"]
+        if other == seal or content["evaluation_digest"] != evaluation_digest:
+            continue
+        differing = sorted(
+            key
+            for key in protocol.keys() | content["protocol"].keys()
+            if protocol.get(key) != content["protocol"].get(key)
+        )
+        if differing:
+            found[other.parents[1].name] = ", ".join(differing)
+    return found
 
 
 def check_seal(protocol: dict[str, Any], seal: Path, measured: bool) -> None:
