@@ -33,7 +33,7 @@ MICROSECOND = dt.timedelta(microseconds=1)
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 DECIMALS = {"point": ".", "comma": ","}
 DIALECT = "#tariff separator=comma decimal=point"
-WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 class PriceError(Exception):
@@ -202,9 +202,7 @@ def to_utc(text: str, zone: str) -> dt.datetime:
     try:
         local = dt.datetime.fromisoformat(text.strip())
     except ValueError:
-        raise PriceError(
-            f"{text!r} is no date and time; write it as 2026-12-07T09:00"
-        ) from None
+        raise PriceError(f"{text!r} is no date and time; write it as 2026-12-07T09:00") from None
     if local.tzinfo is not None:
         return local.astimezone(UTC)
     first, second = (local.replace(tzinfo=find_zone(zone), fold=fold) for fold in (0, 1))
@@ -246,7 +244,9 @@ def read_tariffs(path) -> list:
     if len(numbered) < 2:
         raise PriceError(f"{path}: no prices below the header row")
     header = _header(path, *numbered[0], separator)
-    tariffs = [_tariff(path, number, line, header, separator, mark) for number, line in numbered[1:]]
+    tariffs = [
+        _tariff(path, number, line, header, separator, mark) for number, line in numbered[1:]
+    ]
     seen = {}
     for tariff in tariffs:
         first = seen.setdefault((tariff.key, tariff.priced_on), tariff)
@@ -423,8 +423,8 @@ def alternatives(tariffs, lots: int, window: dt.timedelta) -> list:
         longest = packages[-1]
         cut = window - longest.usable
         lines.append(
-            f"cut {show_hours(cut)} from the calendar, so that it fits the {longest.term_days:f}-day "
-            f"package: {longest.amount(lots)} {longest.currency}"
+            f"cut {show_hours(cut)} from the calendar, so that it fits the "
+            f"{longest.term_days:f}-day package: {longest.amount(lots)} {longest.currency}"
         )
     return lines
 
@@ -571,7 +571,9 @@ def add_arguments(parser) -> None:
     """Declare the flags."""
     parser.add_argument("--gpu", required=True, help="GPU name, as in the tariff file")
     parser.add_argument("--days", type=Decimal, help="the package's days")
-    parser.add_argument("--lots", type=int, default=1, help="lots rented (a lot may hold several GPUs)")
+    parser.add_argument(
+        "--lots", type=int, default=1, help="lots rented (a lot may hold several GPUs)"
+    )
     parser.add_argument("--accepted-results", type=int, help="adds the cost per accepted result")
     parser.add_argument("--window", help="list what covers a window: 96h, 4d, 1d 12h")
     parser.add_argument("--from", dest="begin", help="window from: 2026-12-07T09:00")

@@ -1,10 +1,14 @@
 """The calendar's tasks, one row each."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, model_validator
 
 from atpar.config.base import Model, Name
+from atpar.config.load import read_table
+from atpar.errors import AtparError, did_you_mean
 from atpar.money.calculator import PriceError, find_zone, parse_duration, to_utc
 
 
@@ -87,3 +91,46 @@ class Task(Model):
                 f"task {self.task!r}: passes need the duration of one pass, on a kept rental"
             )
         return self
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Read the calendar table; AtparError names the line of a fault."""
+    return read_table(path, Task, "row_name")
+
+
+def offer_tasks(tasks: Sequence[Task], offer: str) -> list[Task]:
+    """Return the tasks of one offer; a row with the offer replaces the row for every offer.
+
+    AtparError: a dependency that is no task, or not exactly one task of kind `passes`.
+    """
+    own = {task.task for task in tasks if task.offer == offer}
+    chosen = [
+        task
+        for task in tasks
+        if task.offer == offer or (task.offer is None and task.task not in own)
+    ]
+    names = [task.task for task in chosen]
+    for task in chosen:
+        for name in task.before:
+            if name not in names:
+                raise AtparError(
+                    f"calendar: task {task.row_name!r} comes after {name!r}, which is no task of "
+                    f"offer {offer!r}; " + did_you_mean(name, names)
+                )
+    passes = [task.task for task in chosen if task.kind == "passes"]
+    if len(passes) != 1:
+        raise AtparError(
+            f"calendar: offer {offer!r} has {len(passes)} tasks of kind `passes` "
+            f"({', '.join(passes) or 'none'}); exactly one stands for the measured passes"
+        )
+    return chosen
+
+
+def check_offers(tasks: Sequence[Task], offers: Sequence[str]) -> None:
+    """Refuse a task of an offer that isn't in the offers table."""
+    for task in tasks:
+        if task.offer is not None and task.offer not in offers:
+            raise AtparError(
+                f"calendar: task {task.task!r} names the offer {task.offer!r}, which isn't in the "
+                "offers table; " + did_you_mean(task.offer, offers)
+            )

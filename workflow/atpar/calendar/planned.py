@@ -1,0 +1,155 @@
+"""The plan in the dry run: each pass's place in the calendar, the window, what covers it.
+
+Light: it is imported while the Snakefile is parsed. The stage `plan_calendar` computes with the
+same functions.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from atpar.calendar.tasks import Task, check_offers, offer_tasks, read_tasks
+from atpar.calendar.timeline import (
+    Entry,
+    PassTime,
+    Window,
+    deadline_instant,
+    local_text,
+    plan_offer,
+    window_of,
+)
+from atpar.config.load import Plan
+from atpar.config.offers import Offer
+from atpar.money.calculator import Tariff, alternatives, candidates, show_hours
+from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
+
+
+class Place(Protocol):
+    """One pass of the schedule."""
+
+    offer: str
+    variant: str
+    repetition: int
+
+
+def next_hour(now: datetime | None = None) -> datetime:
+    """Return the next full hour, in UTC: the start of a calendar that fixes none."""
+    now = (now or datetime.now(UTC)).astimezone(UTC)
+    return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+
+
+def calendars(
+    tasks: Sequence[Task],
+    passes: Iterable[PassTime],
+    offers: Sequence[str],
+    zone: str,
+    origin: datetime,
+) -> dict[str, list[Entry]]:
+    """Return each offer's calendar; passes keep the order in which they are given."""
+    check_offers(tasks, offers)
+    passes = list(passes)
+    return {
+        offer: [
+            _of_offer(entry, offer)
+            for entry in plan_offer(
+                offer_tasks(tasks, offer),
+                [one for one in passes if one.offer == offer],
+                zone,
+                origin,
+            )
+        ]
+        for offer in offers
+    }
+
+
+def _of_offer(entry: Entry, offer: str) -> Entry:
+    return Entry(**{**entry.__dict__, "offer": offer})
+
+
+def plan_calendars(
+    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+) -> dict[str, list[Entry]]:
+    """Return the calendars as they are planned, nothing measured; paths relative to `folder`."""
+    tasks = read_tasks(folder / plan.campaign.tables.calendar)
+    passes = [PassTime(one.offer, one.variant, one.repetition) for one in schedule]
+    offers = [offer.offer for offer in plan.offers]
+    return calendars(tasks, passes, offers, plan.campaign.protocol.zone, next_hour(now))
+
+
+def planned_starts(
+    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+) -> dict[tuple[str, str, int], tuple[datetime, datetime, str]]:
+    """Return (offer, variant, repetition) -> (start, end, local text) of every scheduled pass.
+
+    Instants are in UTC; the text is in the calendar's zone: `Mon 2026-12-07 09:10 UTC to 09:12`.
+    """
+    starts = {}
+    for entries in plan_calendars(plan, schedule, folder, now).values():
+        for entry in entries:
+            if entry.passed is not None:
+                key = (entry.offer, entry.passed.variant, entry.passed.repetition)
+                text = local_text(entry.start, entry.zone)
+                until = local_text(entry.end, entry.zone).split()[2]
+                starts[key] = (entry.start, entry.end, f"{text} to {until}")
+    return starts
+
+
+def window_summary(
+    plan: Plan,
+    schedule: Iterable[Place],
+    folder: Path = Path(),
+    now: datetime | None = None,
+    tariffs: Sequence[Tariff] | None = None,
+) -> str:
+    """Return the window of each offer, what covers it and what that costs, as text."""
+    now = now or datetime.now(UTC)
+    if tariffs is None:
+        tariffs = load_tariffs(plan.campaign.tables.tariffs, folder)
+    zone = plan.campaign.protocol.zone
+    lines = ["Calendar and candidates (planned):"]
+    for name, entries in plan_calendars(plan, schedule, folder, now).items():
+        offer, window = plan.offer(name), window_of(entries)
+        passes = sum(entry.passed is not None for entry in entries)
+        lines.append(
+            f"{name}: {local_text(window.start, zone)} to {local_text(window.end, zone)}, "
+            f"{show_hours(window.length)} ({passes} passes; {show_hours(window.idle)} idle)"
+        )
+        lines += [f"  {line}" for line in describe_candidates(offer, window, tariffs)]
+        lines += [f"  {line}" for line in describe_deadline(plan, entries)]
+        lines += [f"  {line}" for line in _old(offer, tariffs, now.date(), plan)]
+    if not any(task.start for task in read_tasks(folder / plan.campaign.tables.calendar)):
+        lines.append("No task has a fixed start, so the calendar starts at the next full hour.")
+    return "\n".join(lines)
+
+
+def describe_candidates(offer: Offer, window: Window, tariffs: Sequence[Tariff]) -> list[str]:
+    """Return a line for each candidate, then the alternatives if no package covers the window."""
+    known = offer_tariffs(offer, tariffs)
+    found = candidates(known, offer.lots, window.length, window.stopped)
+    lines = [f"candidate: {one.describe()}" for one in found]
+    if not any(one.tariff.billing == "package" for one in found):
+        other = alternatives(known, offer.lots, window.length)
+        if other:
+            lines.append("no package covers the window; nothing is extended by itself:")
+            lines += [f"- {line}" for line in other]
+    return lines
+
+
+def describe_deadline(plan: Plan, entries: Sequence[Entry]) -> list[str]:
+    """Return the slack before the deadline as a line; nothing without a deadline."""
+    zone = plan.campaign.protocol.zone
+    deadline = deadline_instant(plan.campaign.protocol.deadline, zone)
+    if deadline is None:
+        return []
+    slack = deadline - max(entry.end for entry in entries)
+    text = local_text(deadline, zone)
+    if slack >= timedelta():
+        return [f"deadline {text}: {show_hours(slack)} slack"]
+    return [f"MISSES the deadline {text} by {show_hours(-slack)}"]
+
+
+def _old(offer: Offer, tariffs: Sequence[Tariff], day: date, plan: Plan) -> list[str]:
+    engaged = engaged_tariffs(offer, tariffs)
+    age_days = plan.campaign.money.price_age_days
+    return [f"old price: {text}" for text in old_prices(engaged, day, age_days)]
