@@ -1,0 +1,1 @@
+"""The report: one page for people, its charts, and the evidence bag."""

@@ -1,0 +1,179 @@
+"""What was asked, of which inputs, on which machines, and what the answer doesn't cover."""
+
+from typing import Any
+
+from atpar.report.material import Material
+from atpar.report.sections.blocks import Callout, Facts, Listing, Section
+from atpar.report.tables import Column, Row, table
+from atpar.report.values import DASH, Cell, instant, missing, plain
+
+ENVIRONMENT = (
+    Column("What", "name"),
+    Column("Value", "value", reason="reason"),
+)
+
+HIDDEN = {"definition", "digest", "reasons", "offer"}
+
+UNCOVERED = {
+    "offline": (
+        "An interactive service: arrivals, concurrency and latency weren't measured.",
+        "Training or fine-tuning until convergence.",
+        "Another corpus, other proportions of lengths, another model or another truncation.",
+        "Single parts of a configuration where software stacks differ: whole configurations are "
+        "compared.",
+    )
+}
+
+
+def environment_section(material: Material) -> Section:
+    """Return what is really on each machine; what couldn't be read says why."""
+    blocks: list[Any] = [
+        table(
+            f"environment-{offer}",
+            f"Offer {offer}, read from the machine on which it was measured.",
+            ENVIRONMENT,
+            flatten(environment),
+        )
+        for offer, environment in material.environments.items()
+    ]
+    return Section(
+        "environment",
+        "Environment",
+        "Read from the machines as they are, never assumed from a card's name.",
+        blocks or [Callout("No environment was recorded: no offer has been inspected yet.")],
+    )
+
+
+def flatten(document: dict[str, Any]) -> list[Row]:
+    """Return a nested document as rows `dotted.name`, value and, for null, its reason.
+
+    A reason may stand at the field itself or at a part above it.
+    """
+    reasons = document.get("reasons") or {}
+    rows: list[Row] = []
+
+    def walk(value: Any, path: str) -> None:
+        if isinstance(value, dict) and value:
+            for key, one in value.items():
+                walk(one, f"{path}.{key}" if path else str(key))
+        elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
+            for index, one in enumerate(value):
+                walk(one, f"{path}.{index}")
+        else:
+            known = value is not None and value != ""
+            rows.append(
+                {
+                    "name": path,
+                    "value": plain(value) if known else "",
+                    "reason": "" if known else _reason(reasons, path),
+                }
+            )
+
+    for key, value in document.items():
+        if key not in HIDDEN:
+            walk(value, str(key))
+    return rows
+
+
+def _reason(reasons: dict[str, str], path: str) -> str:
+    """Return the reason given for `path` or the nearest part above it."""
+    while path:
+        if path in reasons:
+            return str(reasons[path])
+        path = path.rpartition(".")[0]
+    return ""
+
+
+def protocol_section(material: Material) -> Section:
+    """Return the seal, the sealed rules, and the inputs with their digests."""
+    seal = material.document("seal")
+    sealed = seal.get("sealed") or {}
+    blocks: list[Any] = []
+    if seal:
+        blocks.append(
+            Facts(
+                [
+                    ("Seal (SHA-256)", _value(seal.get("digest"))),
+                    ("Sealed at", Cell(instant(str(seal.get("sealed_at_utc", DASH))))),
+                    ("Evaluation corpus", _value(sealed.get("evaluation_digest"))),
+                    ("Reference answers", _value(sealed.get("reference_digest"))),
+                ],
+                "Seal",
+            )
+        )
+        blocks.append(
+            table(
+                "protocol",
+                "The sealed protocol: what was fixed before any duration was seen.",
+                (Column("Rule", "name"), Column("Sealed as", "value", empty="none")),
+                flatten(sealed.get("protocol") or {}),
+            )
+        )
+    else:
+        blocks.append(Callout("The protocol isn't sealed yet: protocol/seal.json isn't there."))
+    blocks += _inputs(material)
+    return Section(
+        "protocol",
+        "Seal and protocol",
+        "The question and its rules were fixed before the durations were seen. Whoever changes "
+        "them afterwards needs another evaluation corpus.",
+        blocks,
+    )
+
+
+def _inputs(material: Material) -> list[Facts]:
+    """Return the fingerprints of corpus and model."""
+    facts = []
+    corpus = material.document("corpus")
+    if corpus:
+        keys = (
+            "corpus_digest",
+            "rows_in",
+            "rows_out",
+            "entries",
+            "buckets",
+            "tokens",
+            "seed",
+            "rare_classes",
+        )
+        facts.append(Facts([(_name(key), _value(corpus.get(key))) for key in keys], "Corpus"))
+    model = material.document("model")
+    if model:
+        keys = (
+            "source",
+            "revision",
+            "architecture",
+            "model_digest",
+            "weights_digest",
+            "tokenizer_digest",
+            "parameters",
+            "dtype",
+            "usable_length",
+        )
+        facts.append(Facts([(_name(key), _value(model.get(key))) for key in keys], "Model"))
+    return facts
+
+
+def _name(key: str) -> str:
+    return key.replace("_", " ").capitalize()
+
+
+def _value(value: Any) -> Cell:
+    return missing("it isn't recorded") if value is None else Cell(plain(value))
+
+
+def coverage_section(material: Material) -> Section:
+    """Return what the answer says nothing about [P3]."""
+    decision = material.document("decision")
+    seal = material.document("seal")
+    protocol = (seal.get("sealed") or {}).get("protocol") or {}
+    scenario = str(protocol.get("scenario", "offline"))
+    covered = decision.get("not_covered") or decision.get("does_not_cover") or []
+    items = [str(one) for one in covered] or list(UNCOVERED.get(scenario, UNCOVERED["offline"]))
+    return Section(
+        "coverage",
+        "What the answer doesn't cover",
+        "The scenario is a fixed corpus processed as a whole. For anything below, the useful unit "
+        "and the checks have to be defined anew first.",
+        [Listing(items)],
+    )

@@ -1,0 +1,167 @@
+"""Balance, ledger and calendar: what is paid, for what, and when."""
+
+from collections.abc import Callable
+
+from atpar.report.charts import NARROW, WIDE, Figure, to_svg
+from atpar.report.material import Material
+from atpar.report.sections.blocks import Section
+from atpar.report.tables import Column, Row, table
+from atpar.report.timeline import bars, describe, timeline_chart
+from atpar.report.values import DASH, VERDICTS, each_seconds, flag, money, number
+
+
+def _amount(title: str, key: str, reason: str | Callable[[Row], str | None]) -> Column:
+    return Column(title, key, money, numeric=True, reason=reason, unit="currency")
+
+
+def _hourly(row: Row) -> str | None:
+    return "billed by the hour: there is no package" if row.get("billing") == "hourly" else None
+
+
+BALANCE = (
+    Column("Offer", "offer"),
+    Column("Variant", "variant"),
+    Column("Quality", "quality_verdict", marks=VERDICTS, reason="unmeasured"),
+    Column("Accepted", "accepted", numeric=True),
+    _amount("Engaged", "engaged_amount", "engaged_reason"),
+    _amount("Per deliverable", "cost_per_deliverable", "cost_per_deliverable_reason"),
+    _amount(
+        "Per million entries",
+        "cost_per_million_entries",
+        lambda row: (
+            row.get("cost_per_million_entries_reason") or row.get("cost_per_deliverable_reason")
+        ),
+    ),
+    Column("Durations, s", "durations_s", each_seconds, reason="unmeasured"),
+    Column("Window, h", "window_h", number, numeric=True),
+    Column("Package, h", "package_h", number, numeric=True, reason=_hourly),
+    Column("Unused, h", "unused_h", number, numeric=True, reason=_hourly),
+    Column("Covers the window", "covers_window", flag, marks={"true": "good", "false": "bad"}),
+    Column("Billing", "billing"),
+    Column("Same rental as", "shared_with", empty="none"),
+)
+
+LEDGER = (
+    Column("Offer", "offer"),
+    Column("Variant", "variant", empty="shared by all"),
+    Column("Item", "item"),
+    Column("Quantity", "quantity", number, numeric=True, unit="unit", reason="amount_reason"),
+    _amount("Unit price", "unit_price", "amount_reason"),
+    _amount("Amount", "amount", "amount_reason"),
+    Column("Grounds", "grounds", empty=""),
+    Column("Source", "source", empty=""),
+)
+
+CALENDAR = (
+    Column("Offer", "offer"),
+    Column("Task", "task"),
+    Column("Pass", "pass", empty=""),
+    Column("Duration, h", "duration_h", number, numeric=True),
+    Column("Basis", "basis"),
+    Column("Start", "start_local"),
+    Column("End", "end_local"),
+    Column("Zone", "zone"),
+    Column("Rental kept", "kept_rental", flag),
+)
+
+
+def balance_section(material: Material) -> Section:
+    """Return the balance of [P35]: what each option costs for what was accepted."""
+    return Section(
+        "balance",
+        "Balance",
+        "What was engaged for each option and how many deliverables it gave. Repetitions of a "
+        "corpus are one deliverable. The whole package is engaged, used or not.",
+        [
+            table(
+                "balance",
+                "Cost per deliverable = engaged amount / accepted deliverables. Without an "
+                "accepted deliverable it is undefined, and the spending stays.",
+                BALANCE,
+                _with_measurements(material),
+                row_headers=2,
+                empty=_empty(material, "balance", "No option is in the balance yet."),
+            )
+        ],
+    )
+
+
+def _with_measurements(material: Material) -> list[Row]:
+    """Return the balance with each option's verdict and durations, which [P35] asks for."""
+    measured = {(row.get("offer"), row.get("variant")): row for row in material.rows("summary")}
+    rows = []
+    for row in material.rows("balance"):
+        own = measured.get((row.get("offer"), row.get("variant")), {})
+        expected = row.get("deliverables_expected") or DASH
+        rows.append(
+            {
+                **row,
+                "accepted": f"{row.get('deliverables_accepted') or DASH} of {expected}",
+                "quality_verdict": own.get("quality_verdict", ""),
+                "durations_s": own.get("durations_s", ""),
+                "unmeasured": "no pass of this option was evaluated",
+            }
+        )
+    return rows
+
+
+def ledger_section(material: Material) -> Section:
+    """Return every expense with its grounds; a gap is shown as one."""
+    return Section(
+        "ledger",
+        "Ledger",
+        "Each expense with its grounds and source. An amount that isn't known is a gap, not zero.",
+        [
+            table(
+                "ledger",
+                "Expenses by offer; a rental that several variants share is engaged once.",
+                LEDGER,
+                material.rows("ledger"),
+                row_headers=3,
+                empty=_empty(material, "ledger", "No expense is recorded."),
+            )
+        ],
+    )
+
+
+def calendar_section(material: Material) -> Section:
+    """Return the access window as a timeline, and its tasks."""
+    rows = material.rows("calendar")
+    figure = _timeline(material)
+    return Section(
+        "calendar",
+        "Calendar",
+        "The time the rental is needed, from preparation to fetching the deliverables. "
+        "Overlapping tasks count once.",
+        [
+            *([figure] if figure else []),
+            table(
+                "calendar",
+                "Tasks and passes; a basis of assumed or forecast isn't a measurement.",
+                CALENDAR,
+                rows,
+                row_headers=2,
+                empty=_empty(material, "calendar", "No task is planned."),
+            ),
+        ],
+    )
+
+
+def _timeline(material: Material) -> Figure | None:
+    shown = bars(material.rows("calendar"))
+    if not shown:
+        return None
+    title = "Calendar of the rental"
+    return Figure(
+        "timeline",
+        title,
+        describe(shown),
+        "Filled: measured; pale: assumed; outline alone: forecast. Passes of an offer share one "
+        "line.",
+        to_svg(timeline_chart(shown, WIDE), title),
+        to_svg(timeline_chart(shown, NARROW), title),
+    )
+
+
+def _empty(material: Material, name: str, otherwise: str) -> str:
+    return f"{name}.csv isn't there." if material.tables.get(name) is None else otherwise

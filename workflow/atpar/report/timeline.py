@@ -1,0 +1,105 @@
+"""The calendar as a picture: one line for each task, the passes of an offer on one line."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import altair as alt
+
+from atpar.report.charts import PALETTE, plot_width
+from atpar.report.tables import Row
+from atpar.report.values import instant
+
+DRAWN_LINES = 60
+
+BASES = ("measured", "assumed", "forecast")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One stretch of time on a line of the picture; instants in the calendar's own zone."""
+
+    line: str
+    start: str
+    end: str
+    basis: str
+
+
+def bars(rows: list[Row]) -> list[Bar]:
+    """Return the stretches of the calendar that have a start and an end, in order of start.
+
+    Empty when there are none, or more lines than a picture can show.
+    """
+    found = [
+        Bar(_line(row), start, end, row.get("basis", ""))
+        for row in rows
+        if (start := _wall_time(row, "start")) and (end := _wall_time(row, "end"))
+    ]
+    if len({bar.line for bar in found}) > DRAWN_LINES:
+        return []
+    return sorted(found, key=lambda bar: (bar.start, bar.line))
+
+
+def _line(row: Row) -> str:
+    """Return the line a row is drawn on."""
+    return f"{row.get('offer', '')} · {'passes' if row.get('pass') else row.get('task', '')}"
+
+
+def _wall_time(row: Row, which: str) -> str | None:
+    """Return the wall-clock time in the row's zone, without its offset; None without an instant.
+
+    The axis shows the clock on the wall. Where the zone isn't known, it shows UTC.
+    """
+    try:
+        moment = datetime.fromisoformat(row.get(f"{which}_utc", ""))
+        zone = ZoneInfo(row.get("zone") or "UTC")
+    except (ValueError, ZoneInfoNotFoundError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.astimezone(zone).replace(tzinfo=None).isoformat()
+
+
+def timeline_chart(shown: list[Bar], total: int) -> alt.LayerChart:
+    """Return the bars; measured ones filled, assumed ones pale, forecasts as an outline."""
+    lines = list(dict.fromkeys(bar.line for bar in shown))
+    width, limit = plot_width(total, lines)
+    values = [vars(bar) for bar in shown]
+    colour = alt.Scale(domain=list(BASES), range=[PALETTE[0], PALETTE[3], PALETTE[1]])
+    legend = alt.Legend(orient="bottom", title=None)
+    chart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar(cornerRadius=2, strokeWidth=1.5, height={"band": 0.7})
+        .encode(
+            # Local times have no offset: drawn as UTC they come out as they are written.
+            x=alt.X(
+                "start:T",
+                timeUnit="utcyearmonthdatehoursminutesseconds",
+                title=None,
+                scale=alt.Scale(type="utc"),
+                axis=alt.Axis(tickCount=max(3, width // 90), labelOverlap=True),
+            ),
+            x2=alt.X2("end:T", timeUnit="utcyearmonthdatehoursminutesseconds"),
+            y=alt.Y(
+                "line:N",
+                sort=lines,
+                title=None,
+                axis=alt.Axis(labelLimit=limit, ticks=False, domain=False),
+            ),
+            color=alt.Color("basis:N", scale=colour, legend=legend),
+            stroke=alt.Stroke("basis:N", scale=colour, legend=legend),
+            fillOpacity=alt.FillOpacity(
+                "basis:N", scale=alt.Scale(domain=list(BASES), range=[0.9, 0.25, 0]), legend=legend
+            ),
+        )
+    )
+    return alt.layer(chart).properties(width=width, height=alt.Step(26))
+
+
+def describe(shown: list[Bar]) -> str:
+    """Return the calendar in words."""
+    first, last = shown[0].start, max(bar.end for bar in shown)
+    return (
+        f"From {instant(first)} to {instant(last)}, {len({bar.line for bar in shown})} lines. "
+        "The table below holds every task."
+    )
