@@ -45,9 +45,13 @@ def calendars(
     offers: Sequence[str],
     zone: str,
     origin: datetime,
+    known: Sequence[str] | None = None,
 ) -> dict[str, list[Entry]]:
-    """Return each offer's calendar; passes keep the order in which they are given."""
-    check_offers(tasks, offers)
+    """Return each offer's calendar; passes keep the order in which they are given.
+
+    `known` are the names in the offers table, where `offers` are only some of them.
+    """
+    check_offers(tasks, known or offers)
     passes = list(passes)
     return {
         offer: [

@@ -1,0 +1,197 @@
+"""The stage: from tariffs, expenses, calendar and verdicts to ledger, balance and packages."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from atpar.config.expenses import Expense
+from atpar.config.load import check, read_table
+from atpar.config.offers import Offer
+from atpar.errors import AtparError, did_you_mean
+from atpar.money.balance import DEFINITION, balance_rows
+from atpar.money.calculator import (
+    Candidate,
+    Tariff,
+    alternatives,
+    candidates,
+    in_hours,
+    to_cents,
+)
+from atpar.money.ledger import Books, Usage, ledger_rows
+from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
+from atpar.money.rental import ZERO, Rental, engage
+from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
+from atpar.money.tables import is_true, read_rows, write_table
+
+Rows = Sequence[Mapping[str, str | None]]
+
+
+def keep_ledger(
+    summary: str | Path,
+    deliverables: str | Path,
+    attempts: str | Path,
+    windows: str | Path,
+    tariffs: Sequence[str | Path],
+    expenses: str | Path,
+    ledger: str | Path,
+    balance: str | Path,
+    packages: str | Path,
+    offers: Sequence[Mapping[str, Any]],
+    expected: int,
+    currency: str,
+    rates: Mapping[str, str],
+    price_age_days: int,
+) -> None:
+    """Write ledger, balance and packages of every offer that was measured.
+
+    `offers` are the offers as plain values, `expected` the number of deliverables defined before.
+    """
+    options = read_rows(summary, ["offer", "variant", "entries"])
+    tried = read_rows(attempts, ["offer", "variant", "status", "counted", "finished_utc"])
+    measured = {row["offer"] for row in options}
+    chosen = [check(Offer, dict(one), "offers table") for one in offers]
+    chosen = [one for one in chosen if one.offer in measured]
+    prices = load_tariffs(tariffs)
+    spending = read_expenses(expenses, [one["offer"] for one in offers])
+    rentals = read_rentals(windows, chosen, prices)
+    lines = ledger_rows(
+        list(rentals.values()), usage(tried), spending, Books(currency, dict(rates))
+    )
+    day = last_day(tried)
+    flags = {
+        one.offer: old_prices(engaged_tariffs(one, prices), day, price_age_days) if day else []
+        for one in chosen
+    }
+    rows = balance_rows(
+        [(row["offer"], row["variant"]) for row in options],
+        lines,
+        rentals,
+        count_accepted(read_rows(deliverables, ["offer", "variant", "deliverable", "accepted"])),
+        expected,
+        {(row["offer"], row["variant"]): _whole(row["entries"]) for row in options},
+        currency,
+        flags,
+    )
+    write_table(ledger, lines, LEDGER)
+    write_table(balance, rows, BALANCE)
+    write_table(packages, package_rows(rentals.values(), prices), PACKAGES)
+
+
+def read_expenses(path: str | Path, offers: Sequence[str]) -> list[Expense]:
+    """Read the expenses table, which may be empty; refuse an offer that isn't in the plan."""
+    expenses = read_table(Path(path), Expense, "row_name", may_be_empty=True)
+    for one in expenses:
+        if one.offer is not None and one.offer not in offers:
+            raise AtparError(
+                f"{path}: expense {one.row_name!r} names the offer {one.offer!r}, which isn't in "
+                "the offers table; " + did_you_mean(one.offer, offers)
+            )
+    return expenses
+
+
+def read_rentals(
+    windows: str | Path, offers: Sequence[Offer], tariffs: Sequence[Tariff]
+) -> dict[str, Rental]:
+    """Return what each offer engages for its window in window.csv."""
+    rows = {row["offer"]: row for row in read_rows(windows, ["offer", "start_utc", "end_utc"])}
+    rentals = {}
+    for offer in offers:
+        row = rows[offer.offer]
+        window = datetime.fromisoformat(row["end_utc"]) - datetime.fromisoformat(row["start_utc"])
+        stopped = timedelta(hours=float(row["stopped_h"] or 0))
+        rentals[offer.offer] = engage(offer, tariffs, window, stopped)
+    return rentals
+
+
+def usage(attempts: Rows) -> dict[str, Usage]:
+    """Return what each offer's attempts took: those that count, and the others, by variant."""
+    usages: dict[str, Usage] = {}
+    for attempt in attempts:
+        one = usages.setdefault(attempt["offer"], Usage({}, {}))
+        good = attempt["status"] == "ok" and is_true(attempt["counted"])
+        times = one.passes if good else one.retries
+        length = _length(attempt)
+        times[attempt["variant"]] = times.get(attempt["variant"], ZERO) + length
+    return usages
+
+
+def _length(attempt: Mapping[str, str | None]) -> timedelta:
+    if attempt.get("wall_time_s"):
+        return timedelta(seconds=float(attempt["wall_time_s"]))
+    started, finished = attempt.get("started_utc"), attempt.get("finished_utc")
+    if not started or not finished:
+        return ZERO
+    return datetime.fromisoformat(finished) - datetime.fromisoformat(started)
+
+
+def last_day(attempts: Rows) -> date | None:
+    """Return the day on which the last attempt ended; prices are as old as on that day."""
+    ends = [attempt["finished_utc"] for attempt in attempts if attempt["finished_utc"]]
+    return max((datetime.fromisoformat(end).date() for end in ends), default=None)
+
+
+def count_accepted(rows: Rows) -> dict[tuple[str, str], int]:
+    """Return how many different deliverables of each option were accepted [P33]."""
+    accepted: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        if is_true(row["accepted"]):
+            accepted.setdefault((row["offer"], row["variant"]), set()).add(row["deliverable"])
+    return {option: len(names) for option, names in accepted.items()}
+
+
+def _whole(cell: str | None) -> int | None:
+    return None if cell is None else int(float(cell))
+
+
+def package_rows(rentals: Iterable[Rental], tariffs: Sequence[Tariff]) -> list[dict[str, Any]]:
+    """Return what is engaged, every candidate, and the alternatives where no package covers."""
+    rows = []
+    for rental in rentals:
+        offer = rental.offer
+        known = offer_tariffs(offer, tariffs)
+        found = candidates(known, offer.lots, rental.window, rental.stopped)
+        if rental.tariffs:
+            rows.append(_engaged_row(rental))
+        rows += [_candidate_row(offer, one) for one in found]
+        if not any(one.tariff.billing == "package" for one in found):
+            rows += [
+                {
+                    "offer": offer.offer,
+                    "kind": "alternative",
+                    "text": text,
+                    "definition": DEFINITION,
+                }
+                for text in alternatives(known, offer.lots, rental.window)
+            ]
+    return rows
+
+
+def _engaged_row(rental: Rental) -> dict[str, Any]:
+    term = [one.term_days for one in rental.tariffs if one.term_days]
+    return {
+        "offer": rental.offer.offer,
+        "kind": "engaged",
+        "billing": rental.offer.billing,
+        "term_days": f"{sum(term):f}" if term else None,
+        "amount": rental.amount,
+        "currency": rental.currency,
+        "unused_h": to_cents(in_hours(rental.unused)),
+        "text": rental.grounds,
+        "definition": DEFINITION,
+    }
+
+
+def _candidate_row(offer: Offer, one: Candidate) -> dict[str, Any]:
+    term = one.tariff.term_days
+    return {
+        "offer": offer.offer,
+        "kind": "candidate",
+        "billing": one.tariff.billing,
+        "term_days": None if term is None else f"{term:f}",
+        "amount": one.amount,
+        "currency": one.tariff.currency,
+        "unused_h": to_cents(in_hours(one.unused)),
+        "text": one.describe(),
+        "definition": DEFINITION,
+    }
