@@ -1,10 +1,46 @@
 """What is fixed before any duration is seen [P1]."""
 
-from typing import Literal
+import re
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from atpar.config.base import Model, Name
+from atpar.errors import did_you_mean
+
+METRICS = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "weighted_f1",
+    "macro_precision",
+    "macro_recall",
+    "mcc",
+    "neg_log_loss",
+    "neg_calibration_error",
+    "agreement",
+)
+"""Metrics by name; for each of them a larger value is better."""
+
+CLASS_METRICS = ("f1", "precision", "recall")
+"""Metrics of one class, written `f1[class]`."""
+
+_OWN_METRIC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_CLASS_METRIC = re.compile(r"(\w+)\[(.+)\]")
+
+
+def metric_name(name: str) -> str:
+    """Return `name`, or say which metric was meant."""
+    of_class = _CLASS_METRIC.fullmatch(name)
+    known = name in METRICS or (of_class and of_class[1] in CLASS_METRICS)
+    if not known and not _OWN_METRIC.fullmatch(name):
+        hint = did_you_mean(name, [*METRICS, *(f"{one}[class]" for one in CLASS_METRICS)])
+        raise ValueError(f"unknown metric {name!r}; {hint} (one of your own: `module:function`)")
+    return name
+
+
+Metric = Annotated[str, AfterValidator(metric_name)]
+"""One of METRICS, one of CLASS_METRICS with its class in brackets, or `module:function`."""
 
 
 class WarmUp(Model):
@@ -25,6 +61,10 @@ class Tolerance(Model):
     """Largest accepted drop of the main metric, overall. Equality is accepted."""
     largest_subgroup_drop: float | None = Field(0.05, ge=0)
     """The same within each subgroup; null: subgroups are reported, not judged."""
+    smallest_agreement: float | None = Field(None, ge=0, le=1)
+    """Smallest share of entries that get the reference's label; null: reported, not judged."""
+    smallest_subgroup_agreement: float | None = Field(None, ge=0, le=1)
+    """The same within each subgroup."""
 
 
 class Reproduction(Model):
@@ -63,8 +103,10 @@ class Protocol(Model):
     )
     scenario: Literal["offline"] = "offline"
     """A fixed corpus processed as a whole; says nothing of an interactive service [P3]."""
-    metric: str = "accuracy"
-    """The main metric, by its name in the quality room."""
+    metric: Metric = "accuracy"
+    """The main metric, by its name; larger is better."""
+    metrics: list[Metric] = Field(default_factory=lambda: ["accuracy", "macro_f1"])
+    """Metrics that are reported besides the main one."""
     minimum: float = 0.0
     """Smallest accepted value of the main metric."""
     tolerance: Tolerance
@@ -97,6 +139,10 @@ class Protocol(Model):
     """Two names of one and the same setting (A/A); if they are told apart, the series is flagged."""
     deliverables: list[Name] = Field(default_factory=lambda: ["corpus"], min_length=1)
     """Expected deliverables: each accepted one counts once, however often it was repeated [P33]."""
+    deliverable_column: str | None = None
+    """Column of the corpus that says which deliverable an entry belongs to; null: all to the one."""
+    failed_passes_accepted: int = Field(0, ge=0)
+    """An option with more passes whose last attempt failed isn't admissible [P24]."""
     deadline: str | None = None
     """Local date and time (`2026-12-04T18:00`) by which the deliverables are needed; null: none."""
     zone: str = "UTC"
@@ -107,5 +153,16 @@ class Protocol(Model):
         if self.extension.mode != "none" and self.extension.limit < self.repetitions:
             raise ValueError(
                 f"extension.limit is {self.extension.limit}, below repetitions {self.repetitions}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _deliverables_are_told_apart(self) -> "Protocol":
+        if len(set(self.deliverables)) != len(self.deliverables):
+            raise ValueError(f"a deliverable is named twice: {self.deliverables}")
+        if self.deliverable_column is None and len(self.deliverables) > 1:
+            raise ValueError(
+                f"{len(self.deliverables)} deliverables need `deliverable_column`, the column of "
+                "the corpus that says which entries belong to which"
             )
         return self

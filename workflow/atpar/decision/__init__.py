@@ -1,0 +1,1 @@
+"""Attempts, summaries, separation, and the decision that follows from them."""

@@ -1,0 +1,1 @@
+"""Prediction checks, metrics, tolerances and verdicts."""

@@ -1,0 +1,245 @@
+"""Check the prediction file of a pass against exactly the expected identifiers [P11], [P17]."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pandera.errors import SchemaErrors
+
+from atpar.canonical import file_digest, read_json, write_json
+from atpar.quality.predictions import column, label_codes, score_batches, score_labels
+from atpar.quality.schema import EXAMPLES, PREDICTIONS, column_problems
+
+DEFINITION = 1
+
+
+@dataclass
+class Findings:
+    """What a check of one pass found; a check's name stands once in `failed`."""
+
+    failed: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def fail(self, check: str, problem: str) -> None:
+        """Note that `check` failed, and why."""
+        if check not in self.failed:
+            self.failed.append(check)
+        self.problems.append(problem)
+
+
+def check_option(
+    records: list[Path],
+    predictions: list[Path],
+    reference: Path,
+    fingerprint: Path,
+    corpus: Path,
+    seal: Path,
+    output: Path,
+) -> None:
+    """Check all repetitions of one option and write `checks/<offer>/<variant>.json`.
+
+    `reference` holds the expected ids in order of passage, `fingerprint` the model's labels,
+    `corpus` the evaluation's digest, `seal` the protocol's.
+    """
+    expected = column(reference, "id")
+    labels = read_json(fingerprint)["labels"]
+    digests = {
+        "evaluation_digest": read_json(corpus)["evaluation_digest"],
+        "model_digest": read_json(fingerprint)["model_digest"],
+        "seal_digest": read_json(seal)["digest"],
+    }
+    passes = []
+    for path, predicted in zip(records, predictions, strict=True):
+        record = read_json(path)
+        findings = check_pass(record, predicted, expected, labels, digests)
+        passes.append(
+            {"repetition": record["repetition"], "attempt_id": record["attempt_id"], **findings}
+        )
+    write_json(output, {"definition": DEFINITION, "passes": passes})
+
+
+def check_pass(
+    record: dict[str, Any],
+    predictions: Path,
+    expected: pa.Array,
+    labels: list[str],
+    digests: dict[str, str],
+) -> dict[str, Any]:
+    """Return the findings for one pass as plain values, ready for the checks file."""
+    findings = Findings()
+    check_record(record, predictions, len(expected), digests, findings)
+    schema = pq.read_schema(predictions)
+    problems = column_problems(schema, len(labels))
+    named = score_labels(predictions)
+    if not problems and named != labels:
+        problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
+    for problem in problems:
+        findings.fail("format", problem)
+    observed = column(predictions, "id") if "id" in schema.names else expected[:0]
+    check_ids(observed, expected, findings)
+    rows_ok = not problems and check_rows(observed, predictions, labels, findings)
+    if record["entries_completed"] != len(observed):
+        findings.fail(
+            "counts",
+            f"the record says {record['entries_completed']} entries completed, "
+            f"the file holds {len(observed)}",
+        )
+    return {
+        **findings.facts,
+        "format_ok": not problems,
+        "scores_finite": rows_ok and "scores_finite" not in findings.failed,
+        "passed": not findings.failed,
+        "failed": findings.failed,
+        "problems": findings.problems,
+    }
+
+
+def check_record(
+    record: dict[str, Any],
+    predictions: Path,
+    expected: int,
+    digests: dict[str, str],
+    findings: Findings,
+) -> None:
+    """Check what the record says of the pass: its end, its work, and its file."""
+    if record["status"] != "ok":
+        findings.fail(
+            "status",
+            f"the pass ended with status {record['status']} in phase {record['phase']}: "
+            f"{record['reason'] or 'no reason recorded'}",
+        )
+    for name, digest in digests.items():
+        if record[name] != digest:
+            findings.fail(
+                name,
+                f"the pass was measured under {name} {_short(record[name])}, "
+                f"this campaign's is {_short(digest)}",
+            )
+    if record["entries_expected"] != expected:
+        findings.fail(
+            "counts",
+            f"the pass expected {record['entries_expected']} entries, the corpus has {expected}",
+        )
+    if record["predictions_digest"] not in (None, file_digest(predictions)):
+        findings.fail(
+            "predictions_digest", f"{predictions} isn't the file that the pass wrote"
+        )
+
+
+def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> None:
+    """Find duplicated, missing and foreign ids, and whether the order is that of passage."""
+    facts = {
+        "expected_ids": len(expected),
+        "observed_ids": len(observed),
+        "ids_match": True,
+        "order_match": True,
+        "duplicates": 0,
+        "missing": 0,
+        "foreign": 0,
+        "examples": {},
+    }
+    findings.facts.update(facts)
+    if observed.equals(expected):  # the expected ids are distinct, so nothing else can be wrong
+        return
+    distinct = pc.unique(observed)
+    counts = pc.value_counts(observed)
+    found = {
+        "duplicates": counts.field("values").filter(pc.greater(counts.field("counts"), 1)),
+        "missing": expected.filter(pc.invert(pc.is_in(expected, value_set=distinct))),
+        "foreign": distinct.filter(pc.invert(pc.is_in(distinct, value_set=expected))),
+    }
+    facts = findings.facts
+    for name, ids in found.items():
+        facts[name] = len(ids)
+        if len(ids):
+            facts["examples"][name] = ids[:EXAMPLES].to_pylist()
+            findings.fail(
+                f"ids_{name}",
+                f"{len(ids)} {name} of {len(expected)} ids, such as {facts['examples'][name]}",
+            )
+    facts["ids_match"] = not facts["missing"] and not facts["foreign"]
+    # What is left of both, in order: a missing id isn't a fault of order too.
+    kept = observed.filter(pc.is_in(observed, value_set=expected))
+    places = pc.index_in(kept, value_set=expected).to_numpy(zero_copy_only=False)
+    facts["order_match"] = bool(np.all(np.diff(places.astype(np.int64)) >= 0))
+    if not facts["order_match"]:
+        row = int(np.argmax(np.diff(places.astype(np.int64)) < 0)) + 1
+        findings.fail("order", f"ids aren't in the order of passage, first at {kept[row]}")
+
+
+def check_rows(
+    observed: pa.Array, predictions: Path, labels: list[str], findings: Findings
+) -> bool:
+    """Check each row's label and scores, batch by batch; return whether every row is right."""
+    predicted = column(predictions, "predicted")
+    codes = label_codes(predicted, labels)
+    failures: dict[str, list[int]] = {}
+    counts: dict[str, int] = {}
+    start = 0
+    for scores in score_batches(predictions):
+        rows = slice(start, start + len(scores))
+        frame = row_facts(observed[rows.start : rows.stop], codes[rows], scores)
+        for check, (count, examples) in failing_rows(frame).items():
+            counts[check] = counts.get(check, 0) + count
+            failures.setdefault(check, []).extend(start + row for row in examples)
+        start += len(scores)
+    for check, rows in failures.items():
+        shown = [
+            f"{observed[row]} (row {row + 1}, predicted {predicted[row]})"
+            for row in rows[:EXAMPLES]
+        ]
+        findings.fail(check, f"{_MEANING[check]} in {counts[check]} rows: {', '.join(shown)}")
+    return not failures
+
+
+_MEANING = {
+    "ids_absent": "the id is absent",
+    "labels": "the predicted label is none of the model's",
+    "scores_finite": "a score is not a finite number",
+    "scores_argmax": "the predicted label hasn't the largest score",
+}
+
+
+def row_facts(ids: pa.Array, codes: np.ndarray, scores: np.ndarray) -> pd.DataFrame:
+    """Return the frame that the schema PREDICTIONS describes, for one batch of rows.
+
+    `label_has_top_score` is true where it can't be said (unknown label, score not finite), so
+    that one fault fails one check.
+    """
+    finite = np.isfinite(scores).all(axis=1)
+    judged = finite & (codes >= 0)
+    own = np.take_along_axis(scores, np.maximum(codes, 0)[:, None], axis=1)[:, 0]
+    return pd.DataFrame(
+        {
+            "id": pd.arrays.ArrowExtensionArray(ids),
+            "predicted_code": codes,
+            "scores_finite": finite,
+            "label_has_top_score": ~judged | (own >= scores.max(axis=1, initial=-np.inf)),
+        }
+    )
+
+
+def failing_rows(frame: pd.DataFrame) -> dict[str, tuple[int, list[int]]]:
+    """Return check -> (number of failing rows, first few of them) for a frame of row facts."""
+    try:
+        PREDICTIONS.validate(frame, lazy=True)
+    except SchemaErrors as error:
+        shown = error.failure_cases.groupby("check")["index"].agg(list)
+        totals = {
+            "ids_absent": frame["id"].isna(),
+            "labels": frame["predicted_code"] < 0,
+            "scores_finite": ~frame["scores_finite"],
+            "scores_argmax": ~frame["label_has_top_score"],
+        }
+        return {check: (int(totals[check].sum()), rows) for check, rows in shown.items()}
+    return {}
+
+
+def _short(digest: str | None) -> str:
+    return "none" if digest is None else digest[:12]

@@ -1,0 +1,51 @@
+"""Subgroups: the entries that share a value of a column of the reference table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from atpar.errors import AtparError, did_you_mean
+from atpar.quality.predictions import column
+
+ABSENT = "(no value)"
+"""Name of the group of entries that have no value in the column."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A subgroup: the entries at `rows` (int64 indices) have `value` in `column`."""
+
+    column: str
+    value: str
+    rows: np.ndarray
+
+
+def subgroups(reference: Path, columns: list[str], present: list[str]) -> Iterator[Group]:
+    """Give each value of each column with its rows, values in order of first appearance.
+
+    `present` are the columns of the file. An entry without a value is in a group of its own:
+    leaving it out would hide it.
+    """
+    for name in columns:
+        if name not in present:
+            raise AtparError(
+                f"subgroups: {reference} has no column {name!r}; " + did_you_mean(name, present)
+            )
+        encoded = column(reference, name).dictionary_encode()
+        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(encoded.dictionary) + 1))
+        values = [*encoded.dictionary.to_pylist(), ABSENT]
+        for value, rows in zip(values, np.split(order, ends[:-1]), strict=True):
+            if len(rows):
+                yield Group(name, value, rows)
+
+
+def rows_of(reference: Path, name: str, value: str) -> np.ndarray:
+    """Return a mask of the entries that have `value` in the column `name`."""
+    equal = pc.equal(column(reference, name), pa.scalar(value, pa.large_string()))
+    return equal.fill_null(False).to_numpy(zero_copy_only=False)

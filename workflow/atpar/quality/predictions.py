@@ -1,0 +1,67 @@
+"""Read the predictions of a pass: ids, predicted labels, and the score of each class."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from atpar.errors import AtparError
+
+BATCH_ROWS = 1 << 17
+"""Rows in one batch of scores: 10 MB for 20 classes, whatever the size of the corpus."""
+
+
+def column(path: Path, name: str) -> pa.Array:
+    """Return a text column of a Parquet file as one array of large_string."""
+    chunked = pq.read_table(path, columns=[name]).column(name)
+    whole = chunked.cast(pa.large_string()).combine_chunks()
+    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def score_labels(path: Path) -> list[str] | None:
+    """Return the labels of the columns of `scores`, in order; None where the file doesn't say."""
+    metadata = pq.read_schema(path).metadata or {}
+    if b"labels" not in metadata:
+        return None
+    return json.loads(metadata[b"labels"])
+
+
+def label_codes(values: pa.Array, labels: list[str]) -> np.ndarray:
+    """Return the index of each value in `labels` (int32), -1 where it is none of them."""
+    codes = pc.index_in(values, value_set=pa.array(labels, pa.large_string()))
+    return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+
+
+def predicted_codes(path: Path, labels: list[str]) -> np.ndarray:
+    """Return the predicted label of each row as its index in `labels` (int32, -1: unknown)."""
+    return label_codes(column(path, "predicted"), labels)
+
+
+def score_batches(path: Path, rows: int = BATCH_ROWS) -> Iterator[np.ndarray]:
+    """Give the scores as (rows, classes) float32 arrays, in file order, without copying twice."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=rows, columns=["scores"], use_threads=False):
+            scores = batch.column(0)
+            yield scores.flatten().to_numpy(zero_copy_only=False).reshape(len(scores), -1)
+
+
+def score_pairs(first: Path, second: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give the scores of two files of equal length side by side, in equally long pieces."""
+    left, right = score_batches(first), score_batches(second)
+    one = other = np.empty((0, 0), np.float32)
+    while True:
+        if not len(one):
+            one = next(left, None)
+        if not len(other):
+            other = next(right, None)
+        if one is None or other is None:
+            break
+        size = min(len(one), len(other))
+        yield one[:size], other[:size]
+        one, other = one[size:], other[size:]
+    if one is not None or other is not None:
+        raise AtparError(f"{first} and {second} hold different numbers of rows")

@@ -1,0 +1,57 @@
+"""What a pass reproduces of another one: labels, scores, or only the quality [P23]."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from atpar.quality.predictions import score_pairs
+
+SHOWN_IDS = 20
+
+
+@dataclass(frozen=True)
+class Change:
+    """How two passes over the same entries differ; scores are probabilities."""
+
+    labels: int
+    ids: list[str]
+    largest_score_difference: float
+    beyond_bound: int
+
+    def violates(self, kind: str) -> str | None:
+        """Return what breaks the rule `kind`, None if nothing does."""
+        if kind == "identical" and (self.labels or self.largest_score_difference > 0):
+            return (
+                f"{self.labels} labels changed, scores differ by up to "
+                f"{self.largest_score_difference:.3g}; identical outputs were asked for"
+            )
+        if kind == "bounded" and self.beyond_bound:
+            return (
+                f"{self.beyond_bound} scores differ by more than the bound, "
+                f"by {self.largest_score_difference:.3g} at most"
+            )
+        return None
+
+
+def compare(
+    ids: pa.Array,
+    codes: tuple[np.ndarray, np.ndarray],
+    files: tuple[Path, Path],
+    rule: dict[str, Any],
+) -> Change:
+    """Return how the second pass differs from the first, the one that it should reproduce.
+
+    A score b reproduces a if |b - a| <= absolute + relative x |a| (as numpy.isclose), equality
+    included. Both files hold all entries in order of passage.
+    """
+    flipped = np.flatnonzero(codes[0] != codes[1])
+    largest, beyond = 0.0, 0
+    for first, second in score_pairs(*files):
+        gap = np.abs(second - first)
+        largest = max(largest, float(gap.max(initial=0.0)))
+        bound = rule["absolute"] + rule["relative"] * np.abs(first)
+        beyond += int(np.count_nonzero(gap > bound))
+    return Change(len(flipped), ids.take(flipped[:SHOWN_IDS]).to_pylist(), largest, beyond)

@@ -1,0 +1,87 @@
+"""Check predictions and judge quality, one job for all repetitions of an option.
+
+In: passes/ and predictions/ of the option, corpus/reference.parquet and corpus/fingerprint.json,
+model/fingerprint.json, protocol/seal.json. Out: checks/<offer>/<variant>.json,
+quality/<offer>/<variant>.json.
+"""
+
+
+def option_files(folder, suffix, variant=None):
+    """Return an input function: this option's files of all repetitions, in their order.
+
+    `variant` stands in for the wildcard's: the reference's files on the same offer.
+    """
+
+    def files(wildcards):
+        name = variant or wildcards.variant
+        return [
+            f"{RESULTS}/{folder}/{wildcards.offer}/{name}/{repetition}{suffix}"
+            for repetition in repetitions_of(wildcards.offer, name)
+        ]
+
+    return files
+
+
+def quality_protocol():
+    """Return the parts of the protocol that quality is judged by."""
+    parts = {
+        "deliverable_column",
+        "deliverables",
+        "metric",
+        "metrics",
+        "minimum",
+        "reproduction",
+        "seed",
+        "subgroup_minimum",
+        "subgroup_size",
+        "subgroups",
+        "tolerance",
+    }
+    return CAMPAIGN.protocol.model_dump(mode="json", include=parts)
+
+
+REFERENCE = CAMPAIGN.protocol.tolerance.reference
+
+
+rule check_predictions:
+    input:
+        records=option_files("passes", ".json"),
+        predictions=option_files("predictions", ".parquet"),
+        reference=f"{RESULTS}/corpus/reference.parquet",
+        fingerprint=f"{RESULTS}/model/fingerprint.json",
+        corpus=f"{RESULTS}/corpus/fingerprint.json",
+        seal=f"{RESULTS}/protocol/seal.json",
+    output:
+        checks=f"{RESULTS}/checks/{{offer}}/{{variant}}.json",
+    log:
+        f"{RESULTS}/logs/check_predictions/{{offer}}/{{variant}}.log",
+    params:
+        settings=settings("check_predictions", ("pandera", "pyarrow")),
+    message:
+        "Check the predictions of {wildcards.offer} {wildcards.variant}"
+    script:
+        "../scripts/check_predictions.py"
+
+
+rule evaluate_quality:
+    input:
+        checks=f"{RESULTS}/checks/{{offer}}/{{variant}}.json",
+        predictions=option_files("predictions", ".parquet"),
+        reference_checks=f"{RESULTS}/checks/{{offer}}/{REFERENCE}.json",
+        reference_predictions=option_files("predictions", ".parquet", REFERENCE),
+        reference=f"{RESULTS}/corpus/reference.parquet",
+        fingerprint=f"{RESULTS}/model/fingerprint.json",
+    output:
+        quality=f"{RESULTS}/quality/{{offer}}/{{variant}}.json",
+    log:
+        f"{RESULTS}/logs/evaluate_quality/{{offer}}/{{variant}}.log",
+    params:
+        settings=settings(
+            "evaluate_quality",
+            ("numpy", "pyarrow", "scikit-learn"),
+            protocol=quality_protocol(),
+        ),
+    message:
+        "Evaluate the quality of {wildcards.offer} {wildcards.variant}"
+    script:
+        "../scripts/evaluate_quality.py"
