@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -313,7 +314,13 @@ def write_campaign(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder `demo` of a measured campaign that no test changes."""
+    return write_campaign(tmp_path_factory.mktemp("results") / "demo")
+
+
 @pytest.fixture
-def campaign(tmp_path: Path) -> Path:
-    """Return the folder `demo` of a measured campaign."""
-    return write_campaign(tmp_path / "results" / "demo")
+def campaign(untouched: Path, tmp_path: Path) -> Path:
+    """Return a copy of the measured campaign that a test may change."""
+    return Path(shutil.copytree(untouched, tmp_path / "results" / "demo"))

@@ -101,7 +101,7 @@ def strip_chart(shown: list[Pass], options: list[str], total: int) -> alt.LayerC
             y=row,
             color=alt.Color("variant:N", scale=colour, legend=None),
         ),
-        base.mark_tick(thickness=2, size=height, color="#808890").encode(
+        base.mark_tick(thickness=2, size=int(0.7 * height), color="#808890").encode(
             x="median(seconds):Q", y=row
         ),
         alt.Chart(alt.Data(values=measured))
@@ -146,7 +146,7 @@ def order_chart(shown: list[Pass], width: int) -> alt.VConcatChart:
 def _offer_order(
     offer: str, dots: list[dict], colour: alt.Scale, shape: alt.Scale, width: int
 ) -> alt.LayerChart:
-    legend = alt.Legend(orient="bottom", columns=max(1, width // 150), title=None)
+    legend = alt.Legend(orient="bottom", columns=max(1, width // 150), title=None, symbolOpacity=1)
     place = alt.X(
         "place:Q",
         title="place in the order of measurement",

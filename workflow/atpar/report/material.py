@@ -96,7 +96,7 @@ def _read_options(folder: Path, options: set | None) -> dict[tuple[str, str], di
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")  # line ends inside cells stay as they are
     except UnicodeDecodeError as error:
         raise AtparError(
             f"{path}: not UTF-8 (byte {error.start}); it was changed after the workflow wrote it: "

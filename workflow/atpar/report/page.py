@@ -16,15 +16,11 @@ from atpar.report.sections.asked import (
     environment_section,
     protocol_section,
 )
-from atpar.report.sections.decided import decision_section, quality_section, separation_section
-from atpar.report.sections.measured import (
-    attempts_section,
-    drawable,
-    durations_section,
-    memory_section,
-    why_not_drawn,
-)
+from atpar.report.sections.decided import decision_section, separation_section
+from atpar.report.sections.judged import quality_section
+from atpar.report.sections.measured import drawable, durations_section, why_not_drawn
 from atpar.report.sections.paid import balance_section, calendar_section, ledger_section
+from atpar.report.sections.tried import attempts_section, memory_section
 from atpar.report.timeline import bars, timeline_chart
 
 

@@ -18,6 +18,8 @@ class Column:
     key: str
     form: Format = str
     numeric: bool = False
+    wide: bool = False
+    """Sentences or lists: the column gets room, and its text wraps."""
     reason: str | Callable[[Row], str | None] | None = None
     """Column with the reason of a missing value, or a function that tells it."""
     otherwise: str | None = None

@@ -9,7 +9,7 @@ from atpar.report.values import DASH, Cell, instant, missing, plain
 
 ENVIRONMENT = (
     Column("What", "name"),
-    Column("Value", "value", reason="reason"),
+    Column("Value", "value", wide=True, reason="reason"),
 )
 
 HIDDEN = {"definition", "digest", "reasons", "offer"}

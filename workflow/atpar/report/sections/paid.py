@@ -32,7 +32,7 @@ BALANCE = (
             row.get("cost_per_million_entries_reason") or row.get("cost_per_deliverable_reason")
         ),
     ),
-    Column("Durations, s", "durations_s", each_seconds, reason="unmeasured"),
+    Column("Durations, s", "durations_s", each_seconds, wide=True, reason="unmeasured"),
     Column("Window, h", "window_h", number, numeric=True),
     Column("Package, h", "package_h", number, numeric=True, reason=_hourly),
     Column("Unused, h", "unused_h", number, numeric=True, reason=_hourly),
@@ -48,8 +48,8 @@ LEDGER = (
     Column("Quantity", "quantity", number, numeric=True, unit="unit", reason="amount_reason"),
     _amount("Unit price", "unit_price", "amount_reason"),
     _amount("Amount", "amount", "amount_reason"),
-    Column("Grounds", "grounds", empty=""),
-    Column("Source", "source", empty=""),
+    Column("Grounds", "grounds", wide=True, empty=""),
+    Column("Source", "source", wide=True, empty=""),
 )
 
 CALENDAR = (
