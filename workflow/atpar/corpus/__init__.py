@@ -1,0 +1,1 @@
+"""Corpora: reading, fingerprint, token counts, buckets, and the evaluation sample."""

@@ -1,0 +1,1 @@
+"""Models: their files, tokenizer, labels, and the checks before any pass."""
