@@ -1,0 +1,1 @@
+"""Measured passes: supervisor, worker, devices, batches, clocks and memory."""

@@ -1,0 +1,69 @@
+"""Which entries form a batch, in which order, and how they are padded."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Entries computed together; `rows` are their places in the corpus.
+
+    `ids` and `mask` are int64, entries x width; `mask` is None where nothing is padded, so that
+    the model needn't be asked to ignore anything. `types` is None where the tokenizer gives
+    every token type 0.
+    """
+
+    rows: np.ndarray
+    ids: np.ndarray
+    mask: np.ndarray | None
+    types: np.ndarray | None
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How the entries of a batch are brought to one width."""
+
+    token_id: int
+    type_id: int = 0
+    side: str = "right"
+    width: int | None = None
+    """A fixed width in tokens; None: that of the longest entry of the batch."""
+
+
+def group(lengths: np.ndarray, batch_size: int, order: str) -> Iterator[np.ndarray]:
+    """Yield the entries (indices into `lengths`) of one batch after the other.
+
+    Order `corpus` keeps them as they come. Order `length` sorts by length, longest first, so that
+    a batch that doesn't fit into memory fails at the start and not after an hour; entries of equal
+    length stay in corpus order.
+    """
+    indices = np.arange(len(lengths))
+    if order == "length":
+        indices = np.argsort(-lengths, kind="stable")
+    for start in range(0, len(indices), batch_size):
+        yield indices[start : start + batch_size]
+
+
+def pad(
+    rows: np.ndarray,
+    ids: Sequence[np.ndarray],
+    types: Sequence[np.ndarray] | None,
+    padding: Padding,
+) -> Batch:
+    """Return the batch of entries with these token ids (and token types)."""
+    lengths = np.array([len(one) for one in ids])
+    width = padding.width or int(lengths.max())
+    padded = np.full((len(ids), width), padding.token_id, np.int64)
+    mask = None if (lengths == width).all() else np.zeros(padded.shape, np.int64)
+    kinds = None if types is None else np.full(padded.shape, padding.type_id, np.int64)
+    for row, length in enumerate(lengths):
+        place = slice(width - length, width) if padding.side == "left" else slice(0, length)
+        padded[row, place] = ids[row]
+        if mask is not None:
+            mask[row, place] = 1
+        if kinds is not None:
+            kinds[row, place] = types[row]
+    return Batch(rows, padded, mask, kinds, int(lengths.sum()))

@@ -1,0 +1,46 @@
+"""Reading the evaluation corpus as a pass does: ids and texts, in order, a window at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+
+def count_entries(corpus: Path) -> int:
+    """Return the number of entries of an evaluation corpus."""
+    import pyarrow.parquet as pq
+
+    return pq.read_metadata(corpus).num_rows
+
+
+def windows(corpus: Path, size: int | None) -> Iterator[tuple[int, list[str]]]:
+    """Yield (place of the first entry, texts) of one window after the other.
+
+    `size` is the largest number of entries in a window; None: all of them at once.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(corpus) as file:
+        size = size or max(1, file.metadata.num_rows)
+        start = 0
+        for batch in file.iter_batches(size, columns=["text"]):
+            yield start, batch.column(0).to_pylist()
+            start += batch.num_rows
+
+
+def spread_over_lengths(corpus: Path, entries: int) -> list[str]:
+    """Return `entries` texts spread evenly over the corpus' lengths in bytes, longest first.
+
+    The shortest and the longest are among them. The warm-up rule [P13] is the same for all
+    variants, so it goes by bytes, which don't depend on a variant's maximum length.
+    """
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if entries == 0:
+        return []
+    texts = pq.read_table(corpus, columns=["text"]).column(0)
+    lengths = pc.binary_length(texts).to_numpy()
+    by_length = np.argsort(-lengths, kind="stable")
+    picked = np.unique(np.linspace(0, len(by_length) - 1, min(entries, len(by_length))).round())
+    return texts.take(by_length[picked.astype(np.int64)]).to_pylist()

@@ -1,0 +1,95 @@
+"""How many CPUs this process may really use, and what others use of them."""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+CGROUP = Path("/sys/fs/cgroup")
+PROC = Path("/proc")
+
+
+def usable_cpus(affinity: int | None = None, cgroup: Path = CGROUP, proc: Path = PROC) -> int:
+    """Return the number of CPUs that affinity and the control group's quota leave, at least 1.
+
+    A quota of 1.5 CPUs gives 1: two threads on one and a half CPUs wait for each other.
+    """
+    if affinity is None:
+        affinity = len(os.sched_getaffinity(0))
+    quota = cpu_quota(cgroup, proc)
+    return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
+
+
+def cpu_quota(cgroup: Path = CGROUP, proc: Path = PROC) -> float | None:
+    """Return the smallest CPU quota of this process's control groups, None without one."""
+    quotas = [quota for folder in cgroup_folders(cgroup, proc) if (quota := _quota(folder))]
+    return min(quotas, default=None)
+
+
+def cgroup_folders(cgroup: Path = CGROUP, proc: Path = PROC) -> list[Path]:
+    """Return this process's control group and those above it (version 2; 1: its cpu and memory).
+
+    Inside a container the root of the mounted tree often is the container's own group.
+    """
+    try:
+        lines = (proc / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    tops = {cgroup: [cgroup]}
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        names = [name for name in controllers.split(",") if name in ("cpu", "memory")]
+        for root in [cgroup / name for name in names] if controllers else [cgroup]:
+            parts = [part for part in path.split("/") if part not in ("", "..")]
+            steps = [root.joinpath(*parts[:depth]) for depth in range(len(parts) + 1)]
+            tops.setdefault(root, []).extend(steps)
+    return [
+        folder for folders in tops.values() for folder in dict.fromkeys(folders) if folder.is_dir()
+    ]
+
+
+def _quota(folder: Path) -> float | None:
+    try:
+        limit, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            limit = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    if limit in ("max", "-1"):
+        return None
+    return int(limit) / int(period)
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """CPU time used on the whole machine and by this process, in seconds since a fixed start."""
+
+    machine_s: float
+    own_s: float
+    at_s: float
+
+
+def cpu_times(at_s: float, proc: Path = PROC) -> CpuTimes | None:
+    """Read the machine's and this process's CPU time, None where it can't be read."""
+    try:
+        fields = (proc / "stat").read_text().splitlines()[0].split()[1:9]
+    except (OSError, IndexError):
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, _steal = map(int, fields)
+    busy = user + nice + system + irq + softirq
+    own = os.times()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return CpuTimes(busy / ticks, own.user + own.system, at_s)
+
+
+def used_by_others(start: CpuTimes | None, stop: CpuTimes | None) -> float | None:
+    """Return how many CPUs other processes kept busy on average between two readings.
+
+    The kernel counts in ticks of 1/100 s, so spans below about a second give a coarse figure.
+    """
+    if start is None or stop is None or stop.at_s - start.at_s < 0.2:
+        return None
+    others = (stop.machine_s - start.machine_s) - (stop.own_s - start.own_s)
+    return max(0.0, round(others / (stop.at_s - start.at_s), 3))

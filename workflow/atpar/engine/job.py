@@ -1,0 +1,88 @@
+"""What the supervisor asks of a worker, and where the two leave things for each other."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from atpar.canonical import write_json
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of the campaign that a pass reads."""
+
+    corpus: str
+    corpus_fingerprint: str
+    tokenizer: str
+    tokenizer_settings: str
+    fingerprint: str
+    labels: str
+    seal: str
+    environment: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt, as `job.json` in its folder."""
+
+    attempt_id: str
+    folder: str
+    inputs: Inputs
+    variant: dict[str, Any]
+    offer: dict[str, Any]
+    protocol: dict[str, Any]
+    lock_folder: str
+    threads: int
+    parent: int = 0
+    """Process id of the supervisor."""
+    spawned_s: float = 0.0
+    """Monotonic clock of the machine when the worker was started."""
+    environment: dict[str, str] = field(default_factory=dict)
+    """Environment variables set for the worker."""
+
+    def write(self) -> Path:
+        """Write the job into its folder and return the file."""
+        path = Path(self.folder) / "job.json"
+        write_json(path, asdict(self))
+        return path
+
+    @classmethod
+    def read(cls, path: Path) -> "Job":
+        """Read a job written by `write`."""
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{**values, "inputs": Inputs(**values["inputs"])})
+
+
+def worker_environment(threads: int, seed: int, deterministic: bool) -> dict[str, str]:
+    """Return the environment variables that a worker is started with.
+
+    Thread counts are said to every library, nothing reaches the network, and devices are ordered
+    as the driver's tools order them.
+    """
+    count = str(threads)
+    variables = {
+        "OMP_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "OPENBLAS_NUM_THREADS": "1",
+        "RAYON_NUM_THREADS": count,
+        "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "TQDM_DISABLE": "1",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "PYTHONHASHSEED": str(seed % 2**32),
+        "PYTHONFAULTHANDLER": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    if deterministic:
+        variables["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
+    return variables
+
+
+def model_folder(fingerprint: dict[str, Any]) -> Path:
+    """Return the folder of the model's files, from model/fingerprint.json."""
+    config = next(one for one in fingerprint["files"] if Path(one["path"]).name == "config.json")
+    path = Path(config["path"])
+    return path.parent if path.exists() else Path(fingerprint["source"], path).parent

@@ -1,0 +1,141 @@
+"""Scores of a pass: kept in files that outlive a kill, then written as the predictions table.
+
+The worker maps two files of the attempt's folder into memory: `scores.f32` (entries x classes)
+and `done.u1` (a flag for each entry). Writing there costs no more than writing to memory, and what
+was written before a SIGKILL is still in the kernel's page cache afterwards. Their blocks are
+allocated beforehand: a disk that is full says so as an error instead of a bus error.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from atpar.canonical import whole_file
+
+SCORES, DONE = "scores.f32", "done.u1"
+CHUNK = 16384
+"""Rows written at a time, so that the host's memory stays flat."""
+
+
+class Scores:
+    """The scores of `entries` x `classes`, in corpus order, and which entries have theirs."""
+
+    def __init__(self, folder: Path, entries: int, classes: int, create: bool = True) -> None:
+        self.folder = folder
+        mode = "r+"
+        if create:
+            _allocate(folder / SCORES, entries * classes * 4)
+            _allocate(folder / DONE, entries)
+        self.values = _mapped(folder / SCORES, np.float32, mode, (entries, classes))
+        self.done = _mapped(folder / DONE, np.uint8, mode, (entries,))
+
+    def put(self, rows: np.ndarray, scores: np.ndarray) -> None:
+        """Keep the scores (float32, len(rows) x classes) of the entries at `rows`."""
+        self.values[rows] = scores
+        self.done[rows] = 1
+
+    @property
+    def completed(self) -> int:
+        """Number of entries that have their scores."""
+        return int(np.count_nonzero(self.done))
+
+    def remove(self) -> None:
+        """Delete the two files, once the predictions table is on disk."""
+        for name in (SCORES, DONE):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _allocate(path: Path, size: int) -> None:
+    with path.open("wb") as stream:
+        if size:
+            os.posix_fallocate(stream.fileno(), 0, size)
+
+
+def _mapped(path: Path, dtype: type, mode: str, shape: tuple[int, ...]) -> np.ndarray:
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    return np.memmap(path, dtype, mode, shape=shape)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Return the probabilities of each row (float32); rows with NaN or infinity become NaN."""
+    logits = logits.astype(np.float32, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+def completed_in(folder: Path) -> int | None:
+    """Return how many entries a killed attempt had completed, None if it can't be told."""
+    try:
+        return int(np.count_nonzero(np.fromfile(folder / DONE, np.uint8)))
+    except OSError:
+        return None
+
+
+def write_predictions(
+    path: Path, corpus: Path, labels: Sequence[str], scores: Scores | None
+) -> int:
+    """Write the predictions table whole and return the number of entries in it.
+
+    Columns: id, predicted (label of the largest score; null where a score isn't finite), scores
+    (float32, one for each class, in the order of `labels`, which the schema's metadata holds).
+    Entries without scores are left out; with `scores` None the table has no rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        [
+            ("id", pa.string()),
+            ("predicted", pa.string()),
+            ("scores", pa.list_(pa.float32(), len(labels))),
+        ],
+        metadata={"labels": json.dumps(list(labels), ensure_ascii=False)},
+    )
+    names = np.array([*labels, None], dtype=object)
+    written = 0
+    with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+        for start, ids in _ids(corpus) if scores is not None else ():
+            kept = np.flatnonzero(scores.done[start : start + len(ids)])
+            values = np.asarray(scores.values[start : start + len(ids)][kept])
+            best = np.where(np.isfinite(values).all(axis=1), values.argmax(axis=1), -1)
+            flat = pa.array(values.reshape(-1), pa.float32())
+            columns = [
+                ids.take(pa.array(kept)).cast(pa.string()),
+                pa.array(names[best], pa.string()),
+                pa.FixedSizeListArray.from_arrays(flat, type=schema.field("scores").type),
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+            written += len(kept)
+    return written
+
+
+def salvage_predictions(folder: Path, path: Path, corpus: Path, labels: Sequence[str]) -> int:
+    """Write what a killed worker left as the predictions table; return its number of entries.
+
+    Without anything left the table has no rows.
+    """
+    scores = None
+    done, values = folder / DONE, folder / SCORES
+    if done.exists() and values.exists() and labels:
+        entries = done.stat().st_size
+        if values.stat().st_size == entries * len(labels) * 4:
+            scores = Scores(folder, entries, len(labels), create=False)
+    written = write_predictions(path, corpus, labels, scores)
+    if scores is not None:
+        scores.remove()
+    return written
+
+
+def _ids(corpus: Path) -> Iterator[tuple[int, "pa.Array"]]:  # noqa: F821
+    import pyarrow.parquet as pq
+
+    start = 0
+    with pq.ParquetFile(corpus) as file:
+        for batch in file.iter_batches(CHUNK, columns=["id"]):
+            yield start, batch.column(0)
+            start += batch.num_rows

@@ -1,0 +1,125 @@
+"""The measured span: from reading the corpus to predictions on the host [P14].
+
+The same function does the warm-up, over other entries, so that every variant warms up through the
+very code that is measured.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from atpar.engine.batching import Batch, Padding, group, pad
+from atpar.engine.clocks import Phases
+from atpar.engine.devices import Device
+from atpar.engine.results import softmax
+from atpar.engine.tokens import Encoded
+
+QUEUED = 64
+"""Batches in flight on an asynchronous device before their results are fetched."""
+TRANSFER_REASON = "copies are queued on the device and overlap with inference: not timed apart"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a variant forms its batches."""
+
+    batch_size: int
+    order: str
+    padding: Padding
+    window: int | None
+    """Entries read and tokenized at a time; None: the whole corpus."""
+
+
+@dataclass
+class Work:
+    """What was done in a span."""
+
+    main_time_s: float = 0.0
+    entries: int = 0
+    tokens_real: int = 0
+    tokens_padded: int = 0
+    truncated: int = 0
+    batches: int = 0
+    device_time_s: float | None = None
+    overlapping: list[str] = field(default_factory=list)
+    unfinite: int = 0
+    """Entries with a logit that is NaN or infinite."""
+
+
+@dataclass
+class Span:
+    """The parts that a span works with; each can be replaced by a stand-in in tests."""
+
+    plan: Plan
+    encode: Callable[[list[str]], Encoded]
+    classify: Callable[[Any, Any, Any], Any]
+    """(ids, mask or None, types or None) on the device -> logits, entries x classes."""
+    device: Device
+    put: Callable[[np.ndarray, np.ndarray], None]
+    """Keep the scores (float32) of the entries at these rows."""
+    advance: Callable[[int], None]
+    """Told how many further entries have their predictions on the host."""
+    phases: Phases
+    clock: Callable[[], float] = time.perf_counter
+
+    def run(self, windows: Iterable[tuple[int, list[str]]]) -> Work:
+        """Compute all windows and return what was done; the clock is bounded by waits [P15]."""
+        work = Work()
+        self.device.synchronise()
+        start = self.clock()
+        before = self.device.mark()
+        reading = iter(windows)
+        while (window := self._timed("read", next, reading, None)) is not None:
+            self._window(*window, work)
+        after = self.device.mark()
+        self.device.synchronise()
+        work.main_time_s = self.clock() - start
+        if before is not None:
+            work.device_time_s = self.device.between(before, after)
+            work.overlapping = ["transfer", "inference"]
+            self.phases.untimed("transfer", TRANSFER_REASON)
+        return work
+
+    def _window(self, first: int, texts: list[str], work: Work) -> None:
+        encoded = self._timed("tokenize", self.encode, texts)
+        work.truncated += encoded.truncated
+        pending: list[tuple[np.ndarray, Any]] = []
+        for members in group(encoded.lengths, self.plan.batch_size, self.plan.order):
+            batch = self._timed("tokenize", self._batch, first, members, encoded)
+            inputs = self._timed("transfer", self._upload, batch)
+            pending.append((batch.rows, self._timed("inference", self.classify, *inputs)))
+            work.batches += 1
+            work.tokens_real += batch.tokens
+            work.tokens_padded += batch.ids.size
+            if not self.device.asynchronous or len(pending) == QUEUED:
+                self._timed("materialise", self._fetch, pending, work)
+        self._timed("materialise", self._fetch, pending, work)
+
+    def _batch(self, first: int, members: np.ndarray, encoded: Encoded) -> Batch:
+        types = None if encoded.types is None else [encoded.types[one] for one in members]
+        return pad(first + members, [encoded.ids[one] for one in members], types, self.plan.padding)
+
+    def _upload(self, batch: Batch) -> tuple[Any, Any, Any]:
+        parts = (batch.ids, batch.mask, batch.types)
+        return tuple(None if part is None else self.device.upload(part) for part in parts)
+
+    def _fetch(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
+        if not pending:
+            return
+        logits = self.device.download([one for _, one in pending])
+        for (rows, _), values in zip(pending, logits, strict=True):
+            scores = softmax(values)
+            work.unfinite += int((~np.isfinite(scores).all(axis=1)).sum())
+            work.entries += len(rows)
+            self.put(rows, scores)
+            self.advance(len(rows))
+        pending.clear()
+
+    def _timed(self, phase: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        start = self.clock()
+        result = function(*arguments)
+        self.phases.add(phase, self.clock() - start)
+        return result

@@ -1,0 +1,265 @@
+"""One attempt at a pass, from the journal's `started` to its `finished`.
+
+Light: torch is imported by the worker alone, a process of its own, whose end of whatever kind
+becomes a record. A pass that fails is a row, not a failed job.
+"""
+
+import json
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atpar.canonical import file_digest, whole_file, write_json
+from atpar.engine.clocks import WallAndMonotonic
+from atpar.engine.cpus import usable_cpus
+from atpar.engine.job import Inputs, Job, worker_environment
+from atpar.engine.launch import Ended, Interrupted, Launch
+from atpar.engine.lock import lock_folder
+from atpar.engine.outcome import Outcome, oom_kill_count, outcome_of_exit, signal_of
+from atpar.engine.packages import COMPUTING
+from atpar.engine.parents import session_id, snakemake_above
+from atpar.engine.record import finished_record, judged, started_record
+from atpar.engine.results import completed_in, salvage_predictions, write_predictions
+from atpar.errors import AtparError
+from atpar.journal import journal
+from atpar.journal.attempts import alive, next_number, read_progress, reconcile
+from atpar.protocol.software import versions
+
+LOG_LINES = 20
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass and its files; paths are relative to the working directory."""
+
+    settings: Mapping[str, Any]
+    """`variant`, `offer`, `protocol`, `campaign`: what the pass depends on."""
+    inputs: Inputs
+    repetition: int
+    place: Mapping[str, int]
+    """Its place in the schedule: rank, round, position."""
+    results: Path
+    """The campaign's folder."""
+    record: Path
+    predictions: Path
+    lock_folder: str | None = None
+
+    @property
+    def offer(self) -> str:
+        return self.settings["offer"]["offer"]
+
+    @property
+    def variant(self) -> str:
+        return self.settings["variant"]["variant"]
+
+    @property
+    def journal(self) -> Path:
+        return self.results / "journal" / f"{self.offer}.jsonl"
+
+    def folder(self, number: int) -> Path:
+        """The folder of one attempt; it is kept for ever."""
+        return self.results / "attempts" / self.offer / self.variant / f"{self.repetition}-{number}"
+
+
+def measure_pass(one: Pass) -> dict[str, Any]:
+    """Make one attempt at a pass, write its record and predictions, and return the record.
+
+    Raises AtparError when the journal can't be written, and SystemExit when a person or the end of
+    Snakemake interrupts it: the attempt is recorded, and the pass is still to be measured.
+    """
+    labels = _labels(one.inputs)
+    record_interrupted(one.results, one.offer, Path(one.inputs.corpus), labels)
+    clock = WallAndMonotonic()
+    number = next_number(one.journal, one.variant, one.repetition)
+    folder = one.folder(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    snakemake = snakemake_above()
+    with _held(folder) as lock, _interruptions():
+        record = started_record(
+            one.settings,
+            one.inputs,
+            repetition=one.repetition,
+            number=number,
+            place=one.place,
+            session=session_id(snakemake),
+            software=versions(COMPUTING),
+            clock=clock,
+        )
+        event = {"attempt_id": record["attempt_id"]}
+        journal.append(one.journal, {**event, "event": "started", "record": record})
+        try:
+            finished = _attempt(one, record, folder, lock, snakemake, clock)
+            finished = _published(one, finished, folder, labels)
+        except Interrupted as stop:
+            finished = finished_record(
+                record, Outcome("interrupted", str(stop)), {}, read_progress(folder), clock
+            )
+            finished |= _salvaged(folder, Path(one.inputs.corpus), labels)
+            journal.append(one.journal, {**event, "event": "finished", "record": finished})
+            raise SystemExit(f"{one.offer}/{one.variant}/{one.repetition}: {stop}") from None
+        journal.append(one.journal, {**event, "event": "finished", "record": finished})
+        write_json(one.record, finished)
+    return finished
+
+
+def record_interrupted(results: Path, offer: str, corpus: Path, labels: list[str]) -> None:
+    """Record attempts of an offer that were killed together with their supervisor."""
+
+    def folder_of(record: Mapping[str, Any]) -> Path:
+        name = f"{record['repetition']}-{record['attempt_number']}"
+        return results / "attempts" / offer / record["variant"] / name
+
+    def salvage(_: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        return _salvaged(folder, corpus, labels)
+
+    reconcile(results / "journal" / f"{offer}.jsonl", folder_of, salvage)
+
+
+def _attempt(
+    one: Pass,
+    record: Mapping[str, Any],
+    folder: Path,
+    lock: int,
+    snakemake: int | None,
+    clock: WallAndMonotonic,
+) -> dict[str, Any]:
+    """Run the worker to its end and return the record that tells of it."""
+    protocol, offer = one.settings["protocol"], one.settings["offer"]
+    threads = offer["threads"] or usable_cpus()
+    kills = oom_kill_count()
+    try:
+        launch = Launch(
+            Job(
+                attempt_id=record["attempt_id"],
+                folder=str(folder),
+                inputs=one.inputs,
+                variant=dict(one.settings["variant"]),
+                offer=dict(offer),
+                protocol=dict(protocol),
+                lock_folder=str(lock_folder(one.lock_folder).resolve()),
+                threads=threads,
+                environment=worker_environment(
+                    threads, protocol["seed"], protocol["deterministic"]
+                ),
+            ),
+            label=f"{one.offer}/{one.variant}, repetition {one.repetition}",
+            timeout_s=protocol["pass_timeout_s"],
+            snakemake=snakemake,
+            screen=sys.stderr,
+        )
+        ended = launch.run(pass_on=lock)
+    except OSError as error:
+        ended = Ended(None, timed_out=False)
+        result, outcome = {}, Outcome("error", f"the worker couldn't be started: {error}")
+    else:
+        result = _result(folder)
+        outcome = _outcome(ended, result, kills, folder, protocol["pass_timeout_s"])
+    finished = finished_record(record, outcome, result, read_progress(folder), clock)
+    code = ended.returncode
+    finished |= {
+        "exit_code": None if code is None or code < 0 else code,
+        "signal": -code if code is not None and code < 0 else None,
+        "entries_expected": read_progress(folder).get("entries_expected"),
+    }
+    if outcome.status != "ok":
+        finished["log_tail"] = _log_tail(folder)
+    return finished
+
+
+def _outcome(
+    ended: Ended, result: Mapping[str, Any], kills: int | None, folder: Path, limit_s: float
+) -> Outcome:
+    if ended.timed_out:
+        return Outcome("timeout", f"ended after {limit_s:g} s (protocol.pass_timeout_s)")
+    # A result of a worker that was then killed isn't a pass that ended.
+    if "status" in result and signal_of(ended.returncode) is None:
+        return Outcome(result["status"], result["reason"])
+    now = oom_kill_count()
+    grown = None if kills is None or now is None else now - kills
+    return outcome_of_exit(ended.returncode, grown, _log_tail(folder))
+
+
+def _published(
+    one: Pass, record: dict[str, Any], folder: Path, labels: list[str]
+) -> dict[str, Any]:
+    """Copy the attempt's predictions to the pass's file; a full disk makes a failed attempt."""
+    kept = folder / "predictions.parquet"
+    try:
+        if record["status"] != "ok":
+            record = {**record, **_salvaged(folder, Path(one.inputs.corpus), labels)}
+        with whole_file(one.predictions) as temporary:
+            shutil.copyfile(kept, temporary)
+        return {
+            **record,
+            "predictions_path": str(kept),
+            "predictions_digest": file_digest(one.predictions),
+        }
+    except OSError as error:
+        failed = {
+            **record,
+            "status": "error" if record["status"] == "ok" else record["status"],
+            "phase": "write",
+            "reason": record["reason"] or f"predictions can't be written: {error.strerror}",
+        }
+        write_predictions(one.predictions, Path(one.inputs.corpus), labels, None)
+        return judged(failed)
+
+
+def _salvaged(folder: Path, corpus: Path, labels: list[str]) -> dict[str, Any]:
+    """Turn what a killed worker left into a predictions table and return the fields it gives."""
+    kept = folder / "predictions.parquet"
+    completed = completed_in(folder)
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        salvage_predictions(folder, kept, corpus, labels)
+    fields = {"predictions_path": str(kept), "predictions_digest": file_digest(kept)}
+    return fields if completed is None else {**fields, "entries_completed": completed}
+
+
+def _labels(inputs: Inputs) -> list[str]:
+    return json.loads(Path(inputs.labels).read_text(encoding="utf-8"))["labels"]
+
+
+def _result(folder: Path) -> dict[str, Any]:
+    try:
+        return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _log_tail(folder: Path) -> list[str]:
+    try:
+        text = (folder / "worker.log").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return text.splitlines()[-LOG_LINES:]
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[int]:
+    try:
+        with alive(folder) as lock:
+            yield lock
+    except BlockingIOError:
+        raise AtparError(f"{folder}: another process is making this attempt just now") from None
+
+
+@contextmanager
+def _interruptions() -> Iterator[None]:
+    """Turn the signals by which people and schedulers stop a job into `Interrupted`."""
+
+    def stop(number: int, _: Any) -> None:
+        raise Interrupted(f"interrupted ({signal.Signals(number).name})")
+
+    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in caught}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,71 @@
+"""Token ids of a corpus, by the `tokenizers` library alone: no import of transformers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WITHOUT_LIMIT = 10**6
+"""A stored limit above this means that none was stored."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids of some entries; `truncated` counts those cut to the maximum length.
+
+    `types` is None where every token's type is 0, which models take when none is given.
+    """
+
+    ids: list[np.ndarray]
+    types: list[np.ndarray] | None
+    truncated: int
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each entry, special tokens included."""
+        return np.array([len(one) for one in self.ids], np.int64)
+
+
+class Encoder:
+    """The model's tokenizer with a maximum length; padding is left to the batches."""
+
+    def __init__(self, tokenizer: Path, settings: dict[str, Any], max_length: int) -> None:
+        from tokenizers import Tokenizer
+
+        self.max_length = max_length
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(
+            max_length, direction=settings.get("truncation_side") or "right"
+        )
+        self._wants_types = "token_type_ids" in (settings.get("input_names") or ())
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Return the token ids of `texts`, each an int64 vector."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts))
+        ids = [np.array(one.ids, np.int64) for one in encodings]
+        types = None
+        if self._wants_types:
+            types = [np.array(one.type_ids, np.int64) for one in encodings]
+            if not any(one.any() for one in types):
+                types = None
+        truncated = sum(1 for one in encodings if one.overflowing)
+        return Encoded(ids, types, truncated)
+
+
+def usable_length(
+    asked: int | None, model_limit: int | None, tokenizer_limit: int | None
+) -> int | None:
+    """Return the longest input in tokens: the smallest of the limits that are known.
+
+    A tokenizer saved without its limit states a huge number, which counts as unknown. None: no
+    limit is known at all.
+    """
+    if tokenizer_limit is not None and tokenizer_limit > WITHOUT_LIMIT:
+        tokenizer_limit = None
+    return min(
+        (limit for limit in (asked, model_limit, tokenizer_limit) if limit is not None),
+        default=None,
+    )

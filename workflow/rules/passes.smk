@@ -1,0 +1,86 @@
+"""Inspect the machine and measure the passes of the offers that it is.
+
+In: corpus/evaluation.parquet, model/ (tokenizer, labels, fingerprint; the weights that it names),
+protocol/seal.json. Out: offers/<offer>/environment.json, and for each pass its record and its
+predictions; beside them, never declared and never deleted, journal/ and attempts/.
+"""
+
+from atpar.engine.machine import machine_digest
+from atpar.engine.packages import COMPUTING
+
+
+rule inspect_offer:
+    output:
+        environment=f"{RESULTS}/offers/{{offer}}/environment.json",
+    log:
+        f"{RESULTS}/logs/inspect_offer/{{offer}}.log",
+    wildcard_constraints:
+        offer=one_of(HERE),
+    params:
+        settings=lambda w: settings(
+            "inspect_offer",
+            packages=COMPUTING,
+            offer=PLAN.offer(w.offer).model_dump(
+                mode="json", include={"offer", "device"}
+            ),
+            machine=machine_digest(),
+        ),
+    message:
+        "Inspect this machine as offer {wildcards.offer}"
+    script:
+        "../scripts/inspect_offer.py"
+
+
+rule measure_pass:
+    input:
+        corpus=f"{RESULTS}/corpus/evaluation.parquet",
+        corpus_fingerprint=f"{RESULTS}/corpus/fingerprint.json",
+        tokenizer=f"{RESULTS}/model/tokenizer.json",
+        tokenizer_settings=f"{RESULTS}/model/tokenizer_settings.json",
+        fingerprint=f"{RESULTS}/model/fingerprint.json",
+        labels=f"{RESULTS}/model/labels.json",
+        seal=f"{RESULTS}/protocol/seal.json",
+        environment=f"{RESULTS}/offers/{{offer}}/environment.json",
+    output:
+        record=f"{RESULTS}/passes/{{offer}}/{{variant}}/{{repetition}}.json",
+        predictions=f"{RESULTS}/predictions/{{offer}}/{{variant}}/{{repetition}}.parquet",
+    log:
+        f"{RESULTS}/logs/measure_pass/{{offer}}/{{variant}}/{{repetition}}.log",
+    wildcard_constraints:
+        # Passes of other offers come from other machines: here they are plain sources.
+        offer=one_of(HERE),
+    params:
+        settings=lambda w: settings(
+            "measure_pass",
+            packages=COMPUTING,
+            modules=["atpar.engine.worker"],
+            campaign=CAMPAIGN.campaign,
+            variant=PLAN.variant(w.variant).model_dump(mode="json"),
+            offer=PLAN.offer(w.offer).model_dump(
+                mode="json", include={"offer", "device", "threads", "lots"}
+            ),
+            protocol=CAMPAIGN.protocol.model_dump(
+                mode="json",
+                include={
+                    "warm_up",
+                    "seed",
+                    "deterministic",
+                    "pass_timeout_s",
+                    "busy_device",
+                },
+            ),
+        ),
+    # A pass takes every core, so that nothing computes beside it.
+    threads: workflow.cores
+    priority: rank_priority
+    resources:
+        gpu=1,
+        # Resources trigger no rerun, so a pass that was measured keeps its record when the
+        # schedule around it grows.
+        rank=lambda w: place(w.offer, w.variant, w.repetition)["rank"],
+        round=lambda w: place(w.offer, w.variant, w.repetition)["round"],
+        position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
+    message:
+        "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}"
+    script:
+        "../scripts/measure_pass.py"
