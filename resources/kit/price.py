@@ -155,7 +155,8 @@ def to_cents(amount) -> Decimal:
     """Round an exact amount (Decimal, Fraction, int) once, half away from zero, to 0.01."""
     amount = Fraction(amount)
     cents = (abs(amount) * 200 + 1) // 2
-    return Decimal(int(cents if amount >= 0 else -cents)).scaleb(-2)
+    # From text, because arithmetic on Decimal would round to the context's 28 digits.
+    return Decimal(f"{cents if amount >= 0 else -cents}E-2")
 
 
 def hours(count) -> dt.timedelta:

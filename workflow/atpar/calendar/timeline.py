@@ -87,7 +87,8 @@ def plan_offer(
     """Return the calendar of one offer, with measured passes in place, beside the first plan.
 
     `tasks` come from `offer_tasks`, `passes` are in the order in which they run. `zone` holds for
-    tasks that name none; `origin` is the start where no task has a fixed one. AtparError: a circle
+    tasks that name none. Tasks that wait for nothing start with the earliest of them that has a
+    fixed start, or at `origin`. AtparError: a circle
     of dependencies, an end before its start, a fixed start before a dependency ends.
     """
     assumed = [replace(one, duration=None, basis="assumed") for one in passes]
@@ -101,9 +102,8 @@ def plan_offer(
 
 def _place(tasks, passes, zone, origin, *, strict: bool) -> list[Entry]:
     """Place each task; `strict` refuses what a later measurement may bring about."""
-    fixed = [_instant(task, "start", zone) for task in tasks if task.start]
-    if fixed:
-        origin = min(fixed)
+    first = [_instant(one, "start", zone) for one in tasks if one.start and not one.before]
+    origin = min(first, default=origin)
     entries: dict[str, list[Entry]] = {}
     for task in _in_order(tasks):
         ends = [entries[name][-1].end for name in task.before]

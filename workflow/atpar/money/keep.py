@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from atpar.money.calculator import (
     Tariff,
     alternatives,
     candidates,
+    hours,
     in_hours,
     to_cents,
 )
@@ -99,7 +101,7 @@ def read_rentals(
     for offer in offers:
         row = rows[offer.offer]
         window = datetime.fromisoformat(row["end_utc"]) - datetime.fromisoformat(row["start_utc"])
-        stopped = timedelta(hours=float(row["stopped_h"] or 0))
+        stopped = hours(Decimal(row["stopped_h"] or 0))
         rentals[offer.offer] = engage(offer, tariffs, window, stopped)
     return rentals
 

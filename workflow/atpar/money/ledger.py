@@ -136,7 +136,7 @@ def divide(amount: Decimal, weights: Sequence[Fraction]) -> list[Decimal]:
     order = sorted(range(len(parts)), key=lambda place: parts[place] - exact[place])
     for place in order[: cents - sum(parts)]:
         parts[place] += 1
-    return [Decimal(part).scaleb(-2) for part in parts]
+    return [Decimal(f"{part}E-2") for part in parts]
 
 
 def storage_row(rental: Rental, books: Books) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""Every offer has its price, or one message says which hasn't."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from atpar.config.campaign import Money
+from atpar.config.offers import Offer
+from atpar.errors import AtparError
+from atpar.money.priced import check_offers_priced, engaged_tariffs, old_prices
+
+
+def plan_of(*offers, **money):
+    return SimpleNamespace(offers=offers, campaign=SimpleNamespace(money=Money(**money)))
+
+
+def test_priced_offers_pass(known_prices, rtx_4090, b200):
+    check_offers_priced(plan_of(rtx_4090, b200), known_prices)
+
+
+def test_every_unpriced_offer_is_named_in_one_message(known_prices, rtx_4090, hourly_offer):
+    other = Offer(offer="h", provider="iteragpu", gpu="h100")
+    with pytest.raises(AtparError) as caught:
+        check_offers_priced(plan_of(rtx_4090, other, hourly_offer()), known_prices)
+    text = str(caught.value)
+    assert "offer 'h': no price for iteragpu h100" in text and "offer 'a'" in text
+    assert "known: iteragpu b200, iteragpu rtx-4090" in text and "'rtx'" not in text
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"term_days": 3}, "known days: 7"),
+        ({"billing": "hourly"}, "only package prices"),
+        ({"sku": "b200-nvlink"}, "no price"),
+    ],
+)
+def test_what_a_tariff_lacks_is_said(known_prices, cells, message):
+    offer = Offer(**{"offer": "b", "provider": "iteragpu", "gpu": "b200"} | cells)
+    with pytest.raises(AtparError, match=message):
+        check_offers_priced(plan_of(offer), known_prices)
+
+
+def test_two_prices_are_told_apart_by_article_or_region_only(price, hourly_offer):
+    prices = [price("1.00", region="eu"), price("2.00", region="us")]
+    with pytest.raises(AtparError, match="two prices fit"):
+        engaged_tariffs(hourly_offer(), prices)
+    [one] = engaged_tariffs(hourly_offer(region="US"), prices)
+    assert one.price == 2
+
+
+def test_lots_that_are_not_offered_are_refused(price, hourly_offer):
+    with pytest.raises(AtparError, match="from 1 to 2"):
+        engaged_tariffs(hourly_offer(lots=3), [price(max_lots=2)])
+
+
+def test_another_currency_needs_a_dated_rate(price, hourly_offer):
+    prices = [price(currency="EUR")]
+    with pytest.raises(AtparError, match=r"EUR: 1\.08@"):
+        check_offers_priced(plan_of(hourly_offer()), prices)
+    check_offers_priced(plan_of(hourly_offer(), rates={"EUR": "1.08@2026-11-30"}), prices)
+
+
+def test_old_prices_are_flagged_with_their_age(known_prices):
+    day = known_prices[0].priced_on.replace(month=12, day=24)
+    assert old_prices(known_prices, day, 91) == []
+    assert "91 days ago" in old_prices(known_prices, day, 90)[0]
+
+
+def test_the_dry_run_imports_nothing_heavy():
+    code = (
+        "import sys, atpar.calendar.planned, atpar.money.priced; "
+        "print(sorted({'pandas', 'numpy', 'pandera', 'scipy', 'altair', 'icalendar'} "
+        "& set(sys.modules)))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == "[]"
