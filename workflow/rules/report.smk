@@ -15,7 +15,7 @@ def report_digests():
     return [file_digest(folder / name) for name in REPORT_FILES]
 
 
-def option_files(folder):
+def report_files(folder):
     """Return `folder`'s file of each option that is measured here or was carried in."""
     return [f"{RESULTS}/{folder}/{offer}/{variant}.json" for offer, variant in measured_options()]
 
@@ -35,8 +35,12 @@ rule render_report:
         attempts=f"{RESULTS}/attempts.csv",
         summary=f"{RESULTS}/summary.csv",
         separation=f"{RESULTS}/separation.csv",
-        quality=option_files("quality"),
-        checks=option_files("checks"),
+        findings=f"{RESULTS}/separation.json",
+        deliverables=f"{RESULTS}/deliverables.csv",
+        packages=f"{RESULTS}/packages.csv",
+        windows=f"{RESULTS}/window.csv",
+        quality=report_files("quality"),
+        checks=report_files("checks"),
         environments=environment_files(),
         seal=f"{RESULTS}/protocol/seal.json",
         corpus=f"{RESULTS}/corpus/fingerprint.json",

@@ -1,21 +1,22 @@
 """A small measured campaign as the workflow writes it: two offers, three variants, trouble."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from atpar.calendar.table import CALENDAR, WINDOWS
+from atpar.decision.attempts import tabulate_attempts
+from atpar.decision.separate import separate_options
+from atpar.decision.summary import summarise_passes
+from atpar.journal import journal
+from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
+from atpar.money.tables import write_table
+
 HOSTILE = "<script>alert('x')</script>"
-
-
-def write_csv(path: Path, rows: list[dict]) -> None:
-    """Write rows as the stages do: `\\n` line ends, empty cells for what is missing."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def write_json_file(path: Path, value: object) -> None:
@@ -34,96 +35,138 @@ DURATIONS = {
 }
 
 
-def attempt_row(offer: str, variant: str, repetition: int, place: int, main: float | None) -> dict:
+OPTIONS = [
+    {"offer": offer, "variant": variant, "series": "first", "recovers": None, "planned_passes": 5}
+    for offer, variant in DURATIONS
+]
+
+DIGESTS = {
+    "seal_digest": "ab" * 32,
+    "evaluation_digest": "cd" * 32,
+    "corpus_digest": "01" * 32,
+    "model_digest": "23" * 32,
+    "tokenizer_digest": "67" * 32,
+    "environment_digest": "45" * 32,
+}
+
+
+def pass_record(offer: str, variant: str, repetition: int, rank: int, main: float | None) -> dict:
+    """Return the record of one attempt; without a main time it ran out of memory."""
     failed = main is None
+    phases = dict.fromkeys(
+        ("import", "load", "warm_up", "read", "tokenize", "inference", "materialise"), 0.5
+    )
     return {
-        "attempt_id": f"{offer}/{variant}/{repetition}/1",
+        "definition": 1,
         "campaign": "demo",
         "offer": offer,
         "variant": variant,
-        "series": "first",
         "repetition": repetition,
+        "attempt_id": f"{offer}/{variant}/{repetition}/1",
         "attempt_number": 1,
-        "counted": True,
-        "excluded": False,
-        "exclusion_cause": "",
-        "planned_rank": place,
-        "round": repetition - 1,
-        "position": place % 3,
-        "session_id": "s1",
         "status": "out_of_memory" if failed else "ok",
         "phase": "measured" if failed else "done",
-        "reason": "the device had no memory left" if failed else "",
+        "reason": "the device had no memory left" if failed else None,
         "exit_code": 1 if failed else 0,
-        "signal": "",
-        "started_utc": f"2026-11-30T09:{place:02d}:00+00:00",
-        "finished_utc": f"2026-11-30T09:{place:02d}:40+00:00",
-        "main_time_s": "" if failed else main,
-        "main_time_reason": "it ended before the corpus was done" if failed else "",
+        "signal": None,
+        **DIGESTS,
+        "variant_settings": {"series": "first", "batch_size": 8, "precision": "fp32"},
+        "offer_settings": {"offer": offer},
+        "software": {"torch": "2.13.0"},
+        "planned_rank": rank,
+        "position": rank % 3,
+        "round": repetition,
+        "session_id": "s1",
+        "started_utc": f"2026-11-30T09:{rank:02d}:00+00:00",
+        "finished_utc": f"2026-11-30T09:{rank:02d}:40+00:00",
+        "phases_s": {**phases, "compile": None, "transfer": None},
+        "phase_reasons": {"compile": "nothing is compiled", "transfer": "a CPU has no transfers"},
+        "main_time_s": main,
+        "main_time_reason": "it ended before the corpus was done" if failed else None,
         "wall_time_s": 12.5 if failed else main + 4,
+        "entries_expected": 100,
         "entries_completed": 71 if failed else 100,
-        "ids_match": "" if failed else True,
-        "metric": "accuracy",
-        "metric_value": "" if failed else 0.91,
-        "corpus_accepted": not failed,
-        "failed_checks": "coverage" if failed else "",
-        "peak_rss_bytes": 734003200,
-        "peak_allocated_bytes": "",
-        "peak_allocated_reason": "no GPU on this machine",
-        "notes": HOSTILE if failed else "",
+        "tokens_real": 5100,
+        "tokens_padded": 6000,
+        "entries_truncated": 0,
+        "memory": {"peak_host_rss_measured_bytes": 734003200},
+        "memory_reasons": {"peak_device_allocated_measured_bytes": "no GPU on this machine"},
+        "device": {"kind": "cpu", "name": "Ordinary CPU", "uuid": None},
+        "predictions_path": f"predictions/{offer}/{variant}/{repetition}.parquet",
+        "notes": [HOSTILE] if failed else [],
     }
 
 
-def attempt_rows() -> list[dict]:
-    rows = []
+def pass_records() -> list[dict]:
+    """Return the records of all passes in the rotated order, offer by offer."""
+    found = []
     for offer in ("one-thread", "two-threads"):
-        place = 0
         variants = [variant for own, variant in DURATIONS if own == offer]
         for repetition in range(1, 6):
-            turned = variants[(repetition - 1) % 3 :] + variants[: (repetition - 1) % 3]
-            for variant in turned:
-                place += 1
+            turn = (repetition - 1) % 3
+            for variant in variants[turn:] + variants[:turn]:
                 main = DURATIONS[offer, variant][repetition - 1]
-                rows.append(attempt_row(offer, variant, repetition, place, main))
-    excluded = rows[3]
-    excluded.update(excluded=True, exclusion_cause="another process was on the device")
-    return rows
+                found.append(pass_record(offer, variant, repetition, len(found), main))
+    return found
 
 
-def summary_rows() -> list[dict]:
-    rows = []
-    for (offer, variant), times in DURATIONS.items():
-        known = sorted(time for time in times if time is not None)
-        rows.append(
-            {
-                "offer": offer,
-                "variant": variant,
-                "series": "first",
-                "durations_s": ";".join("" if time is None else str(time) for time in times),
-                "median_s": known[len(known) // 2],
-                "min_s": known[0],
-                "max_s": known[-1],
-                "spread_s": round(known[-1] - known[0], 6),
-                "successes": len(known),
-                "failures": len(times) - len(known),
-                "excluded": 0,
-                "accepted_passes": len(known),
-                "planned_passes": 5,
-                "entries": 100,
-                "entries_per_s": 100 / known[len(known) // 2],
-                "tokens_per_s": 5100 / known[len(known) // 2],
-                "peak_memory_bytes": 734003200,
-                "startup_median_s": 3.91,
-                "attempts_wall_s": sum(known) + 20,
-                "metric": "accuracy",
-                "metric_value": 0.91,
-                "quality_verdict": "accepted",
-                "failed_checks": "",
-                "entries_truncated": 0,
-                "definition": 1,
-            }
-        )
-    return rows
+def write_passes(folder: Path) -> None:
+    """Write journals, records and predictions of all passes."""
+    for record in pass_records():
+        place = f"{record['offer']}/{record['variant']}/{record['repetition']}"
+        name = {"attempt_id": record["attempt_id"], "record": record}
+        journal_path = folder / f"journal/{record['offer']}.jsonl"
+        journal.append(journal_path, {"event": "started", **name})
+        journal.append(journal_path, {"event": "finished", **name})
+        write_json_file(folder / f"passes/{place}.json", record)
+        count = 0 if record["main_time_s"] is None else 3
+        path = folder / f"predictions/{place}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table = pa.table({"id": [f"id-{index}" for index in range(count)]})
+        pq.write_table(table, path)
+
+
+SEPARATION = {
+    "separation": {"rule": "ranges-and-gap", "gap_factor": 1.0, "position_effect": 0.05},
+    "control": None,
+    "minimum_span_s": 10.0,
+}
+
+EXCLUSIONS = (
+    "attempt_id\tcause\tevidence\n"
+    "one-thread/batch-8/2/1\tanother process was on the device\tlog of the node\n"
+)
+
+
+def write_measurements(folder: Path) -> None:
+    """Write attempts.csv, summary.csv, separation.csv and deliverables.csv as the stages do."""
+    (folder / "exclusions.tsv").write_text(EXCLUSIONS, encoding="utf-8")
+    qualities = sorted(folder.glob("quality/*/*.json"))
+    tabulate_attempts(
+        folder / "journal",
+        sorted(folder.glob("passes/*/*/*.json")),
+        sorted(folder.glob("checks/*/*.json")),
+        qualities,
+        folder / "exclusions.tsv",
+        "accuracy",
+        folder / "attempts.csv",
+    )
+    summarise_passes(
+        folder / "attempts.csv",
+        qualities,
+        folder / "summary.csv",
+        folder / "deliverables.csv",
+        OPTIONS,
+        ["corpus"],
+        "accuracy",
+    )
+    separate_options(
+        folder / "attempts.csv",
+        folder / "separation.csv",
+        folder / "separation.json",
+        list(DURATIONS),
+        SEPARATION,
+    )
 
 
 def balance_rows() -> list[dict]:
@@ -138,131 +181,175 @@ def balance_rows() -> list[dict]:
                 "deliverables_accepted": 0 if failed else 1,
                 "engaged_amount": "220.00",
                 "currency": "USD",
-                "engaged_reason": "",
-                "cost_per_deliverable": "" if failed else "220.00",
-                "cost_per_deliverable_reason": "no deliverable was accepted" if failed else "",
-                "cost_per_million_entries": "" if failed else "2200000.00",
+                "cost_per_deliverable": None if failed else "220.00",
+                "cost_per_deliverable_reason": "no deliverable was accepted" if failed else None,
+                "cost_per_million_entries": None if failed else "2200000.00",
                 "billing": "package",
                 "package_term_days": 7,
                 "window_h": 96,
                 "package_h": 168,
                 "unused_h": 72,
                 "covers_window": True,
-                "shared_with": "",
                 "definition": 1,
             }
         )
     return rows
 
 
-def quality_document(variant: str, offer: str) -> dict:
-    reference = variant == "batch-1"
+def quality_document(offer: str, variant: str) -> dict:
+    """Return quality and verdicts as the quality room writes them."""
+    passes = []
+    for record in pass_records():
+        if (record["offer"], record["variant"]) != (offer, variant):
+            continue
+        name = {"repetition": record["repetition"], "attempt_id": record["attempt_id"]}
+        passes.append({**name, **(UNEVALUATED if record["main_time_s"] is None else EVALUATED)})
+    rejected = any(one["verdict"] == "rejected" for one in passes)
+    verdict = "rejected" if rejected else "accepted"
     return {
-        "passes": [
-            {
-                "repetition": repetition,
-                "attempt_id": f"{offer}/{variant}/{repetition}/1",
-                "metrics": {"accuracy": 0.91, "macro_f1": None},
-                "undefined": {"macro_f1": "a class is absent"},
-                "subgroups": [
-                    {
-                        "column": "bucket",
-                        "value": name,
-                        "entries": size,
-                        "metric": "accuracy",
-                        "value_of_metric": 0.9,
-                        "judged": size >= 20,
-                        "verdict": "accepted" if size >= 20 else "not judged",
-                        "reason": None if size >= 20 else "10 entries, fewer than 20",
-                    }
-                    for name, size in (("short", 60), ("medium", 30), ("long", 10))
-                ],
-                "changed_labels": None if reference else 1,
-                "changed_ids": [] if reference else ["id-7"],
-                "largest_score_difference": None if reference else 0.0123,
-                "interval": None if reference else {"low": -0.01, "high": 0.005},
-                "verdict": "accepted",
-                "failed": [],
-                "reasons": [],
-            }
-            for repetition in (1, 2)
-        ],
-        "option": {"verdict": "accepted", "failed": []},
+        "definition": 1,
+        "metric": "accuracy",
+        "reference_attempt_id": f"{offer}/batch-1/1/1",
+        "passes": passes,
+        "option": {"verdict": verdict, "failed": ["status"] if rejected else []},
     }
 
 
-def check_document() -> dict:
-    return {
-        "passes": [
+EVALUATED = {
+    "metrics": {"accuracy": 0.91, "macro_f1": None},
+    "undefined": {"macro_f1": "a class is absent"},
+    "subgroups": [
+        {
+            "column": "bucket",
+            "value": name,
+            "entries": size,
+            "metric": "accuracy",
+            "value_of_metric": 0.9,
+            "undefined": None,
+            "judged": size >= 20,
+            "verdict": "accepted" if size >= 20 else "insufficient",
+            "reason": None if size >= 20 else "10 entries, below the 20 needed",
+        }
+        for name, size in (("short", 60), ("medium", 30), ("long", 10))
+    ],
+    "deliverables": [{"deliverable": "corpus", "verdict": "accepted", "failed": [], "reasons": []}],
+    "changed_labels": 1,
+    "changed_ids": ["id-7"],
+    "largest_score_difference": 0.0123,
+    "interval": {"metric": "accuracy", "level": 0.95, "low": -0.01, "high": 0.005},
+    "verdict": "accepted",
+    "failed": [],
+    "reasons": [],
+}
+
+UNEVALUATED = {
+    "metrics": {},
+    "undefined": {},
+    "subgroups": [],
+    "deliverables": [],
+    "changed_labels": None,
+    "changed_ids": [],
+    "largest_score_difference": None,
+    "interval": None,
+    "verdict": "rejected",
+    "failed": ["status"],
+    "reasons": ["the pass ended as out_of_memory"],
+}
+
+
+def check_document(offer: str, variant: str) -> dict:
+    """Return the checks of identifiers as the quality room writes them."""
+    passes = []
+    for record in pass_records():
+        if (record["offer"], record["variant"]) != (offer, variant):
+            continue
+        failed = record["main_time_s"] is None
+        passes.append(
             {
-                "repetition": 1,
-                "attempt_id": "x",
+                "repetition": record["repetition"],
+                "attempt_id": record["attempt_id"],
                 "expected_ids": 100,
-                "observed_ids": 99,
+                "observed_ids": 0 if failed else 100,
+                "ids_match": not failed,
                 "duplicates": 0,
-                "missing": 1,
+                "missing": 100 if failed else 0,
                 "foreign": 0,
-                "passed": False,
-                "problems": ["1 id is missing"],
+                "passed": not failed,
+                "failed": ["status"] if failed else [],
+                "problems": ["the pass ended as out_of_memory"] if failed else [],
             }
-        ]
-    }
+        )
+    return {"definition": 1, "passes": passes}
+
+
+def write_money(folder: Path) -> None:
+    """Write ledger, balance, packages, window and calendar under their schemas."""
+    write_table(folder / "balance.csv", balance_rows(), BALANCE)
+    write_table(
+        folder / "ledger.csv",
+        [
+            {"offer": "one-thread", "item": "rental: package", "quantity": 2, "unit": "lot",
+             "unit_price": "110.00", "amount": "220.00", "currency": "USD",
+             "grounds": "7-day package", "source": "tariff of 2026-09-24", "definition": 1},
+            {"offer": "two-threads", "item": "transfer", "unit": "GB", "currency": "USD",
+             "amount_reason": "only one-thread states it", "definition": 1},
+        ],
+        LEDGER,
+    )  # fmt: skip
+    write_table(
+        folder / "packages.csv",
+        [
+            {"offer": "one-thread", "kind": "engaged", "billing": "package", "term_days": 7,
+             "amount": "220.00", "currency": "USD", "unused_h": 72,
+             "text": "2 lots for 7 days", "definition": 1},
+        ],
+        PACKAGES,
+    )  # fmt: skip
+    write_table(
+        folder / "window.csv",
+        [
+            {"offer": "one-thread", "start_utc": "2026-12-07T08:00:00Z",
+             "end_utc": "2026-12-07T13:00:00Z", "start_local": "Mon 2026-12-07 09:00 CET",
+             "end_local": "Mon 2026-12-07 14:00 CET", "zone": "Europe/Paris", "window_h": 5,
+             "busy_h": 5, "idle_h": 0, "stopped_h": 0, "planned_window_h": 6,
+             "ends_utc": "2026-12-07T13:00:00Z", "definition": 1},
+        ],
+        WINDOWS,
+    )  # fmt: skip
+    write_table(
+        folder / "calendar.csv",
+        [
+            {"offer": "one-thread", "task": task, "kind": kind, "pass": name, "duration_h": hours,
+             "basis": basis, "start_utc": f"2026-12-07T{start:02d}:00:00Z",
+             "end_utc": f"2026-12-07T{start + hours:02d}:00:00Z",
+             "start_local": f"Mon 2026-12-07 {start + 1:02d}:00 CET",
+             "end_local": f"Mon 2026-12-07 {start + hours + 1:02d}:00 CET",
+             "zone": "Europe/Paris", "planned_duration_h": hours,
+             "planned_start_utc": f"2026-12-07T{start:02d}:00:00Z",
+             "planned_end_utc": f"2026-12-07T{start + hours:02d}:00:00Z",
+             "rental": "kept", "kept_rental": True, "definition": 1}
+            for task, kind, name, hours, basis, start in (
+                ("preparation", "work", None, 2, "assumed", 8),
+                ("passes", "passes", "one-thread/batch-1/1", 1, "measured", 10),
+                ("passes", "passes", "one-thread/batch-8/1", 1, "measured", 11),
+                ("export", "work", None, 1, "forecast", 12),
+            )
+        ],
+        CALENDAR,
+    )  # fmt: skip
 
 
 def write_campaign(folder: Path) -> Path:
     """Write the whole campaign and return its folder."""
     folder.mkdir(parents=True)
-    write_csv(folder / "attempts.csv", attempt_rows())
-    write_csv(folder / "summary.csv", summary_rows())
-    write_csv(folder / "balance.csv", balance_rows())
-    write_csv(
-        folder / "separation.csv",
-        [
-            {
-                "offer": "two-threads",
-                "variant": "grouped-8",
-                "group": 1,
-                "gap_s": "",
-                "gap_s_reason": "quickest",
-            },
-            {
-                "offer": "one-thread",
-                "variant": "grouped-8",
-                "group": 2,
-                "gap_s": 3.2,
-                "gap_s_reason": "",
-            },
-        ],
-    )
-    write_csv(
-        folder / "ledger.csv",
-        [
-            {"offer": "one-thread", "variant": "", "item": "rental", "quantity": 2, "unit": "lot",
-             "unit_price": "110.00", "amount": "220.00", "currency": "USD", "amount_reason": "",
-             "grounds": "7-day package", "source": "tariff of 2026-09-24", "definition": 1},
-            {"offer": "two-threads", "variant": "", "item": "transfer", "quantity": "",
-             "unit": "GB", "unit_price": "", "amount": "", "currency": "USD",
-             "amount_reason": "only one-thread states it", "grounds": "", "source": "",
-             "definition": 1},
-        ],
-    )  # fmt: skip
-    write_csv(
-        folder / "calendar.csv",
-        [
-            {"offer": "one-thread", "task": task, "pass": name, "duration_h": hours, "basis": basis,
-             "start_utc": f"2026-12-07T{start:02d}:00:00+00:00",
-             "end_utc": f"2026-12-07T{start + hours:02d}:00:00+00:00",
-             "start_local": f"Mon 2026-12-07 {start + 1:02d}:00 CET",
-             "end_local": f"Mon 2026-12-07 {start + hours + 1:02d}:00 CET",
-             "zone": "Europe/Paris", "kept_rental": True}
-            for task, name, hours, basis, start in (
-                ("preparation", "", 2, "assumed", 8),
-                ("passes", "one-thread/batch-1/1", 1, "measured", 10),
-                ("passes", "one-thread/batch-8/1", 1, "measured", 11),
-                ("export", "", 1, "forecast", 12),
-            )
-        ],
-    )  # fmt: skip
+    for offer, variant in DURATIONS:
+        write_json_file(
+            folder / f"quality/{offer}/{variant}.json", quality_document(offer, variant)
+        )
+        write_json_file(folder / f"checks/{offer}/{variant}.json", check_document(offer, variant))
+    write_passes(folder)
+    write_measurements(folder)
+    write_money(folder)
     (folder / "decision.md").write_text(
         "# Decision\n\nThe setting is **two-threads / grouped-8**: it handles every text.\n\n"
         f"- Not covered: latency.\n- {HOSTILE}\n\n![x](http://example.org/x.png)\n",
@@ -293,11 +380,7 @@ def write_campaign(folder: Path) -> Path:
         folder / "model/fingerprint.json",
         {"source": "minilm", "revision": None, "model_digest": "23" * 32, "parameters": 22713600},
     )
-    for offer, variant in DURATIONS:
-        write_json_file(
-            folder / f"quality/{offer}/{variant}.json", quality_document(variant, offer)
-        )
-        write_json_file(folder / f"checks/{offer}/{variant}.json", check_document())
+    for offer in ("one-thread", "two-threads"):
         write_json_file(
             folder / f"offers/{offer}/environment.json",
             {

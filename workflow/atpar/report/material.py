@@ -14,10 +14,21 @@ from typing import Any
 from atpar.errors import AtparError
 from atpar.report.tables import Row
 
-TABLES = ("attempts", "summary", "separation", "balance", "ledger", "calendar", "deliverables")
+TABLES = (
+    "attempts",
+    "summary",
+    "separation",
+    "deliverables",
+    "balance",
+    "ledger",
+    "packages",
+    "window",
+    "calendar",
+)
 
 DOCUMENTS = {
     "decision": "decision.json",
+    "separation": "separation.json",
     "corpus": "corpus/fingerprint.json",
     "model": "model/fingerprint.json",
     "tokenizer": "model/tokenizer_settings.json",
@@ -40,6 +51,10 @@ class Material:
     def rows(self, table: str) -> list[Row]:
         """Return a table's rows, none if it is absent."""
         return self.tables.get(table) or []
+
+    def emptiness(self, table: str, otherwise: str) -> str:
+        """Return why a table shows no rows: it is absent, or what `otherwise` says."""
+        return f"{table}.csv isn't there." if self.tables.get(table) is None else otherwise
 
     def document(self, name: str) -> dict[str, Any]:
         """Return a document, empty if it is absent."""

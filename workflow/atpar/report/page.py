@@ -19,7 +19,8 @@ from atpar.report.sections.asked import (
 from atpar.report.sections.decided import decision_section, separation_section
 from atpar.report.sections.judged import quality_section
 from atpar.report.sections.measured import drawable, durations_section, why_not_drawn
-from atpar.report.sections.paid import balance_section, calendar_section, ledger_section
+from atpar.report.sections.paid import balance_section, ledger_section
+from atpar.report.sections.planned import calendar_section
 from atpar.report.sections.tried import attempts_section, memory_section
 from atpar.report.timeline import bars, timeline_chart
 
@@ -71,7 +72,7 @@ def sections(material: Material, style: str) -> list[Any]:
         separation_section(material),
         quality_section(material),
         memory_section(material),
-        calendar_section(material),
+        calendar_section(material, style),
         ledger_section(material),
         attempts_section(material, style),
         environment_section(material),

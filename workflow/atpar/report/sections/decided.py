@@ -1,12 +1,13 @@
 """The decision, and which options the sealed rule tells apart."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from atpar.report.markdown import to_html
 from atpar.report.material import Material
-from atpar.report.sections.blocks import Callout, Prose, Section
+from atpar.report.sections.blocks import Callout, Listing, Prose, Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.values import number
+from atpar.report.values import flag, number, seconds
 
 
 def decision_section(material: Material) -> Section:
@@ -27,50 +28,115 @@ def _without_title(text: str) -> str:
     return "\n".join(lines[1:] if lines and lines[0].startswith("# ") else lines)
 
 
+def _pair(row: Row) -> Row:
+    """Return a row of separation.csv with its two options as one cell each."""
+    return {
+        **row,
+        "a": f"{row.get('offer_a')} · {row.get('variant_a')}",
+        "b": f"{row.get('offer_b')} · {row.get('variant_b')}",
+        "range": f"{number(row['ratio_low'])} to {number(row['ratio_high'])}"
+        if row.get("ratio_low") and row.get("ratio_high")
+        else "",
+    }
+
+
+GROUPS = (
+    Column("Group", "group", numeric=True),
+    Column("Options that aren't told apart", "options", wide=True),
+)
+
+PAIRS = (
+    Column("Quicker", "a"),
+    Column("Slower", "b"),
+    Column("Told apart", "separated", flag, marks={"true": "good", "false": "caution"}),
+    Column("Median, s", "median_a_s", seconds, numeric=True),
+    Column("Median of the slower, s", "median_b_s", seconds, numeric=True),
+    Column("Gap, s", "gap_s", seconds, numeric=True),
+    Column("Larger spread, s", "larger_spread_s", seconds, numeric=True),
+    Column("Ranges overlap", "ranges_overlap", flag),
+    Column("Slower / quicker", "ratio", number, numeric=True),
+    Column("95 % interval", "range", numeric=True, otherwise="too few passes"),
+    Column("Permutation p", "p_value", number, numeric=True, reason="p_value_reason"),
+    Column("A/A control", "control", flag),
+    Column("Why", "reason", wide=True),
+)
+
+
 def separation_section(material: Material) -> Section:
-    """Return the groups of options that the sealed rule doesn't tell apart."""
-    rows = material.rows("separation")
-    absent = material.tables.get("separation") is None
-    titles = list(rows[0]) if rows else []
-    columns = [
-        Column(
-            _title(key),
-            key,
-            number if _is_numeric(rows, key) else str,
-            numeric=_is_numeric(rows, key),
-            reason=_reason_column(titles, key),
-        )
-        for key in titles
-        if not key.endswith("_reason") and key != "definition"
+    """Return the groups, what was looked for beside them, and every pair."""
+    findings = material.document("separation")
+    groups = [
+        {"group": str(place), "options": ", ".join(" · ".join(option) for option in group)}
+        for place, group in enumerate(findings.get("groups") or [], start=1)
     ]
+    nothing = "Nothing to compare: fewer than two options have durations."
+    blocks: list[Any] = [
+        table(
+            "groups",
+            "Groups by duration, quickest first. Options in one group are not told apart by this "
+            "series, whatever their medians.",
+            GROUPS,
+            groups,
+            empty="No option has a duration yet." if findings else "separation.json isn't there.",
+        )
+    ]
+    if findings:
+        blocks.append(Listing(list(_doubts(findings)), "What was looked for beside it"))
+    blocks.append(
+        table(
+            "separation",
+            "Every pair of options that have durations.",
+            PAIRS,
+            map(_pair, material.rows("separation")),
+            row_headers=2,
+            empty=material.emptiness("separation", nothing),
+        )
+    )
     return Section(
         "separation",
         "Separation",
         "Which options the sealed rule tells apart. When the spread is comparable to the gap, the "
         "series doesn't separate them, and the page says so.",
-        [
-            table(
-                "separation",
-                "Options compared by the sealed rule.",
-                columns,
-                rows,
-                row_headers=2,
-                empty="separation.csv isn't there."
-                if absent
-                else "Nothing to compare: fewer than two options have durations.",
-            )
-        ],
+        blocks,
     )
 
 
-def _title(key: str) -> str:
-    return key.replace("_", " ").capitalize()
+def _doubts(findings: dict[str, Any]) -> Iterator[str]:
+    """Give what speaks against reading the series at face value, or that nothing does."""
+    span = findings.get("shortest_span") or {}
+    if span.get("screening"):
+        yield (
+            f"Screening only: the shortest median, {span['median_s']:.4g} s "
+            f"({' · '.join(span['option'])}), is below the sealed {span['minimum_s']:g} s, so no "
+            "decision can rest on it."
+        )
+    effect = findings.get("position_effect") or {}
+    if effect.get("p_value") is None:
+        yield f"Effect of the place in the rotation: not tested ({effect.get('reason')})."
+    else:
+        found = "found" if effect.get("found") else "not found"
+        yield (
+            f"Effect of the place in the rotation: {found} (p = {effect['p_value']:.3g}, level "
+            f"{effect['level']:g})."
+        )
+    yield from _control(findings.get("control"))
+    order = findings.get("order") or {}
+    yield from (f"Order: {sentence}." for sentence in order.get("sentences") or [])
+    if not order.get("sentences"):
+        yield "Order: the passes ran as planned, one at a time."
+    for offer, count in (order.get("sessions") or {}).items():
+        if count > 1:
+            yield f"{offer} was measured in {count} sessions, not in one."
 
 
-def _reason_column(keys: list[str], key: str) -> str | None:
-    return next((one for one in (f"{key}_reason", "reason") if one in keys), None)
-
-
-def _is_numeric(rows: list[Row], key: str) -> bool:
-    values = [row[key] for row in rows if row[key]]
-    return bool(values) and all(value.replace(".", "", 1).lstrip("-").isdigit() for value in values)
+def _control(control: dict[str, Any] | None) -> Iterator[str]:
+    """Give what the A/A control says, if the protocol names one."""
+    if control is None:
+        return
+    names = " and ".join(control["variants"])
+    if control.get("reason"):
+        yield f"A/A control {names}: {control['reason']}."
+    elif control["flagged"]:
+        yield f"A/A control {names}: told apart, though they are one setting: distrust the series."
+    else:
+        yield f"A/A control {names}: not told apart, as it should be."

@@ -8,6 +8,8 @@ from atpar.report.sections.blocks import Section
 from atpar.report.tables import Column, Row, Table, table
 from atpar.report.values import VERDICTS, number, plain, score
 
+UNEVALUATED = "its predictions failed their checks, so nothing was computed from them"
+
 PASSES = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
@@ -16,7 +18,7 @@ PASSES = (
     Column("Main metric", "metric"),
     Column("Value", "value", score, numeric=True, reason="value_reason"),
     Column("Changed labels", "changed_labels", number, numeric=True, reason="compared"),
-    Column("Difference to the reference", "interval", numeric=True, reason="compared"),
+    Column("Difference to the reference", "interval", numeric=True, reason="no_interval"),
     Column(
         "Largest score difference",
         "largest_score_difference",
@@ -36,6 +38,10 @@ METRICS = (
     Column("Highest", "highest", score, numeric=True, reason="reason"),
 )
 
+SUBGROUP_VERDICTS = {**VERDICTS, "insufficient": "caution", "undefined": "caution"}
+
+WORST_FIRST = ("rejected", "undefined", "not judged", "insufficient", "accepted")
+
 SUBGROUPS = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
@@ -44,7 +50,7 @@ SUBGROUPS = (
     Column("Metric", "metric"),
     Column("Lowest", "lowest", score, numeric=True, reason="reason"),
     Column("Highest", "highest", score, numeric=True, reason="reason"),
-    Column("Verdict", "verdict", marks=VERDICTS),
+    Column("Verdict", "verdict", marks=SUBGROUP_VERDICTS),
     Column("Reason", "reason", wide=True, empty=""),
 )
 
@@ -127,18 +133,23 @@ def _laid(
 def _verdict(option: tuple[str, str], one: dict[str, Any], main: str | None) -> Row:
     """Return the row of one pass; the main metric is the sealed one, else the first."""
     metrics = one.get("metrics") or {}
-    metric = main if main in metrics else next(iter(metrics), "")
-    compared = one.get("changed_labels") is not None
+    metric = main if main in metrics else next(iter(metrics), main or "")
+    interval = one.get("interval") or {}
+    unevaluated = not metrics
+    no_pair = "there is no reference pass to compare with"
     return {
         **_pass_of(option, one),
         "verdict": _text(one.get("verdict")),
         "metric": metric,
         "value": _text(metrics.get(metric)),
-        "value_reason": _text((one.get("undefined") or {}).get(metric)),
+        "value_reason": UNEVALUATED
+        if unevaluated
+        else _text((one.get("undefined") or {}).get(metric)),
         "changed_labels": _text(one.get("changed_labels")),
         "largest_score_difference": _text(one.get("largest_score_difference")),
-        "interval": _interval(one.get("interval")),
-        "compared": "it isn't recorded" if compared else "there was no reference pass to compare",
+        "interval": _interval(interval),
+        "no_interval": UNEVALUATED if unevaluated else _text(interval.get("reason")) or no_pair,
+        "compared": UNEVALUATED if unevaluated else no_pair,
         "failed": ", ".join(map(str, one.get("failed") or [])),
         "reasons": "; ".join(map(str, one.get("reasons") or [])),
     }
@@ -181,14 +192,10 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _interval(value: Any) -> str:
-    """Return the interval of the metric's difference to the reference, as text."""
-    if not isinstance(value, dict):
-        return _text(value)
+def _interval(value: dict[str, Any]) -> str:
+    """Return the interval of the metric's difference to the reference pass, as text."""
     low, high = value.get("low"), value.get("high")
-    if low is None or high is None:
-        return ""
-    return f"{low:+.4f} to {high:+.4f}"
+    return "" if low is None or high is None else f"{low:+.4f} to {high:+.4f}"
 
 
 def _subgroups(option: tuple[str, str], document: dict[str, Any]) -> list[Row]:
@@ -201,7 +208,7 @@ def _subgroups(option: tuple[str, str], document: dict[str, Any]) -> list[Row]:
     rows = []
     for (column, value, metric), members in groups.items():
         verdicts = [str(one.get("verdict", "")) for one in members]
-        worst = next((one for one in ("rejected", "not judged") if one in verdicts), verdicts[0])
+        worst = min(verdicts, key=lambda one: WORST_FIRST.index(one) if one in WORST_FIRST else 0)
         rows.append(
             {
                 "offer": option[0],

@@ -1,41 +1,75 @@
 """The durations: as dots in the order of measurement, and as the table of [P19]."""
 
+from atpar.decision.tables import TIMED
 from atpar.report.charts import NARROW, WIDE, Figure, to_svg
 from atpar.report.durations import DRAWN_OPTIONS, describe, order_chart, passes, strip_chart
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Callout, Prose, Section
-from atpar.report.tables import Column, Row, Table, table
+from atpar.report.sections.tried import by_option, recorded_reasons
+from atpar.report.tables import Column, Row, table
 from atpar.report.values import each_seconds, number, seconds
 
 
 def _few(row: Row) -> str:
-    if row.get("successes") in ("0", ""):
-        return "no pass of this option succeeded"
-    return "it isn't recorded for this option's passes"
+    return row.get("durations_reason") or "it isn't known for this option's passes"
+
+
+def _seconds(title: str, key: str) -> Column:
+    return Column(title, key, seconds, numeric=True, reason=_few)
 
 
 SUMMARY = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
-    Column(
-        "Durations in measured order, s",
-        "durations_s",
-        each_seconds,
-        wide=True,
-        otherwise="no pass of this option has a duration",
-    ),
-    Column("Median, s", "median_s", seconds, numeric=True, reason=_few),
-    Column("Min, s", "min_s", seconds, numeric=True, reason=_few),
-    Column("Max, s", "max_s", seconds, numeric=True, reason=_few),
-    Column("Spread, s", "spread_s", seconds, numeric=True, reason=_few),
+    Column("Durations in measured order, s", "durations_s", each_seconds, wide=True, reason=_few),
+    _seconds("Median, s", "median_s"),
+    _seconds("Min, s", "min_s"),
+    _seconds("Max, s", "max_s"),
+    _seconds("Spread, s", "spread_s"),
     Column("Successes", "successes", numeric=True),
     Column("Failures", "failures", numeric=True),
     Column("Excluded", "excluded", numeric=True),
+    Column("Still to do", "missing_passes", numeric=True),
+    Column("Kinds of failure", "failure_kinds", empty="none"),
     Column("Entries/s", "entries_per_s", number, numeric=True, reason=_few),
     Column("Tokens/s", "tokens_per_s", number, numeric=True, reason=_few),
-    Column("Start-up, s", "startup_median_s", seconds, numeric=True, reason=_few),
-    Column("Truncated", "entries_truncated", number, numeric=True, reason=_few),
+    Column("Padded / real tokens", "padding_ratio", number, numeric=True, reason=_few),
+    Column("Truncated entries", "entries_truncated", number, numeric=True, reason=_few),
+    Column("Series", "series", empty="none"),
 )
+
+
+def _phase(title: str, name: str) -> Column:
+    return Column(title, f"{name}_median_s", seconds, numeric=True, reason=f"{name}!")
+
+
+PHASES = (
+    Column("Offer", "offer"),
+    Column("Variant", "variant"),
+    _seconds("Start-up, s", "startup_median_s"),
+    _phase("Import", "import"),
+    _phase("Load", "load"),
+    _phase("Compile", "compile"),
+    _phase("Warm-up", "warm_up"),
+    _seconds("Main time, s", "median_s"),
+    _phase("Read", "read"),
+    _phase("Tokenize", "tokenize"),
+    _phase("Transfer", "transfer"),
+    _phase("Inference", "inference"),
+    _phase("Materialise", "materialise"),
+)
+
+
+def _with_reasons(material: Material) -> list[Row]:
+    """Return the summary's rows with, under `<phase>!`, why a phase has no time."""
+    attempts = by_option(material.rows("attempts"))
+    rows = []
+    for row in material.rows("summary"):
+        own = attempts.get((row.get("offer", ""), row.get("variant", "")), [])
+        reasons = recorded_reasons(own, "phase_reasons")
+        unknown = row.get("durations_reason") or "no attempt of this option timed it"
+        rows.append({**row, **{f"{name}!": reasons.get(name, unknown) for name in TIMED}})
+    return rows
 
 
 def durations_section(material: Material) -> Section:
@@ -53,7 +87,28 @@ def durations_section(material: Material) -> Section:
                 "counts; each is listed under Attempts with its reason."
             )
         )
-    blocks.append(_summary_table(material, summary))
+    blocks.append(
+        table(
+            "summary",
+            "Passes of each option. The durations are those of the counted passes; failures and "
+            "exclusions stand beside them.",
+            SUMMARY,
+            summary,
+            row_headers=2,
+            empty=material.emptiness("summary", "No option has been measured yet."),
+        )
+    )
+    blocks.append(
+        table(
+            "phases",
+            "Median seconds of each phase. Start-up isn't part of the main time; the rental pays "
+            "for it all the same. Phases may overlap, so they need not add up.",
+            PHASES,
+            _with_reasons(material),
+            row_headers=2,
+            empty=material.emptiness("summary", "No option has been measured yet."),
+        )
+    )
     return Section(
         "durations",
         "Durations",
@@ -61,19 +116,6 @@ def durations_section(material: Material) -> Section:
         "on the host. All of them are shown: the median hides no incident, and no percentile is "
         "read from a handful of passes.",
         blocks,
-    )
-
-
-def _summary_table(material: Material, summary: list[Row]) -> Table:
-    absent = material.tables.get("summary") is None
-    return table(
-        "summary",
-        "Passes of each option. Start-up (import, load, compile, warm-up) isn't part of the main "
-        "time; the rental pays for it all the same.",
-        SUMMARY,
-        summary,
-        row_headers=2,
-        empty="summary.csv isn't there." if absent else "No option has been measured yet.",
     )
 
 

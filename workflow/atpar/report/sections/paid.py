@@ -1,12 +1,10 @@
-"""Balance, ledger and calendar: what is paid, for what, and when."""
+"""Balance and ledger: what is paid, and for what."""
 
 from collections.abc import Callable
 
-from atpar.report.charts import NARROW, WIDE, Figure, to_svg
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.timeline import bars, describe, timeline_chart
 from atpar.report.values import DASH, VERDICTS, each_seconds, flag, money, number
 
 
@@ -39,6 +37,7 @@ BALANCE = (
     Column("Covers the window", "covers_window", flag, marks={"true": "good", "false": "bad"}),
     Column("Billing", "billing"),
     Column("Same rental as", "shared_with", empty="none"),
+    Column("Missing or doubtful in the amount", "engaged_reason", wide=True, empty="nothing"),
 )
 
 LEDGER = (
@@ -52,16 +51,13 @@ LEDGER = (
     Column("Source", "source", wide=True, empty=""),
 )
 
-CALENDAR = (
+DELIVERABLES = (
     Column("Offer", "offer"),
-    Column("Task", "task"),
-    Column("Pass", "pass", empty=""),
-    Column("Duration, h", "duration_h", number, numeric=True),
-    Column("Basis", "basis"),
-    Column("Start", "start_local"),
-    Column("End", "end_local"),
-    Column("Zone", "zone"),
-    Column("Rental kept", "kept_rental", flag),
+    Column("Variant", "variant"),
+    Column("Deliverable", "deliverable"),
+    Column("Accepted", "accepted", flag, marks={"true": "good", "false": "bad"}),
+    Column("Delivered by", "attempt_id", reason="reason"),
+    Column("Reason", "reason", wide=True, empty=""),
 )
 
 
@@ -80,8 +76,17 @@ def balance_section(material: Material) -> Section:
                 BALANCE,
                 _with_measurements(material),
                 row_headers=2,
-                empty=_empty(material, "balance", "No option is in the balance yet."),
-            )
+                empty=material.emptiness("balance", "No option is in the balance yet."),
+            ),
+            table(
+                "deliverables",
+                "Expected deliverables were defined before; each accepted one counts once, however "
+                "often it was repeated.",
+                DELIVERABLES,
+                material.rows("deliverables"),
+                row_headers=3,
+                empty=material.emptiness("deliverables", "No deliverable is expected."),
+            ),
         ],
     )
 
@@ -118,50 +123,7 @@ def ledger_section(material: Material) -> Section:
                 LEDGER,
                 material.rows("ledger"),
                 row_headers=3,
-                empty=_empty(material, "ledger", "No expense is recorded."),
+                empty=material.emptiness("ledger", "No expense is recorded."),
             )
         ],
     )
-
-
-def calendar_section(material: Material) -> Section:
-    """Return the access window as a timeline, and its tasks."""
-    rows = material.rows("calendar")
-    figure = _timeline(material)
-    return Section(
-        "calendar",
-        "Calendar",
-        "The time the rental is needed, from preparation to fetching the deliverables. "
-        "Overlapping tasks count once.",
-        [
-            *([figure] if figure else []),
-            table(
-                "calendar",
-                "Tasks and passes; a basis of assumed or forecast isn't a measurement.",
-                CALENDAR,
-                rows,
-                row_headers=2,
-                empty=_empty(material, "calendar", "No task is planned."),
-            ),
-        ],
-    )
-
-
-def _timeline(material: Material) -> Figure | None:
-    shown = bars(material.rows("calendar"))
-    if not shown:
-        return None
-    title = "Calendar of the rental"
-    return Figure(
-        "timeline",
-        title,
-        describe(shown),
-        "Filled: measured; pale: assumed; outline alone: forecast. Passes of an offer share one "
-        "line.",
-        to_svg(timeline_chart(shown, WIDE), title),
-        to_svg(timeline_chart(shown, NARROW), title),
-    )
-
-
-def _empty(material: Material, name: str, otherwise: str) -> str:
-    return f"{name}.csv isn't there." if material.tables.get(name) is None else otherwise

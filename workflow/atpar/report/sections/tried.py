@@ -1,9 +1,21 @@
 """Attempts, failed ones included, and the memory that they took."""
 
+from typing import Any
+
+from atpar.decision.tables import MEMORY
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Listing, Prose, Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.values import flag, instant, is_true, memory, number, score, seconds
+from atpar.report.values import (
+    as_float,
+    flag,
+    instant,
+    is_true,
+    memory,
+    number,
+    score,
+    seconds,
+)
 
 YES_NO = {"true": "good", "false": "bad"}
 
@@ -69,8 +81,7 @@ def attempts_section(material: Material, style: str) -> Section:
         empty = "No attempt failed, was interrupted or is excluded."
     else:
         shown, empty = rows, "No pass has been attempted yet."
-    if material.tables.get("attempts") is None:
-        empty = "attempts.csv isn't there."
+    empty = material.emptiness("attempts", empty)
     shown = [{**row, "reason": _cause(row)} for row in shown]
     blocks.append(
         table(
@@ -105,78 +116,69 @@ def _cause(row: Row) -> str:
 def memory_section(material: Material) -> Section:
     """Return the memory peaks with what each counter covers [P24]."""
     attempts = material.rows("attempts")
-    scopes = [
-        key for key in (attempts[0] if attempts else {}) if key.endswith("_bytes") and "peak" in key
-    ]
+    counters = [key for key in MEMORY if attempts and key in attempts[0]]
     columns = [
         Column("Offer", "offer"),
         Column("Variant", "variant"),
-        *(Column(scope_title(key), key, memory, numeric=True, reason=f"{key}!") for key in scopes),
+        *(Column(_title(key), key, memory, numeric=True, reason=f"{key}!") for key in counters),
     ]
-    rows = [_largest(option, rows, scopes) for option, rows in _by_option(attempts).items()]
-    blocks = [
+    rows = [_largest(option, own, counters) for option, own in by_option(attempts).items()]
+    blocks: list[Any] = [
         table(
             "memory",
-            "Largest peak over all attempts of an option, failed ones included. The counters "
+            "Largest value over all attempts of an option, failed ones included. The counters "
             "overlap and reach their peaks at different moments, so they are never added.",
             columns,
-            rows if scopes else [],
+            rows,
             row_headers=2,
-            empty="No attempt recorded a memory peak.",
+            empty=material.emptiness("attempts", "No attempt has recorded its memory."),
         )
     ]
-    if scopes:
-        blocks.append(
-            Listing(
-                [f"{scope_title(key)}: {meaning}" for key in scopes if (meaning := scope(key))],
-                "What each counter covers",
-            )
-        )
+    if counters:
+        covers = [f"{_title(key)}: {MEMORY[key]}." for key in counters]
+        blocks.append(Listing(covers, "What each counter covers"))
     return Section(
         "memory",
         "Memory",
         "An option has to finish the whole corpus, long texts included, before its cost is "
-        "compared. These are observed peaks, not estimates and not a card's stated capacity.",
+        "compared. These are observations, not estimates and not a card's stated capacity.",
         blocks,
     )
 
 
-SCOPES = {
-    "allocated": ("Allocated by tensors", "memory that tensors held, as the allocator counts it"),
-    "reserved": ("Reserved by the allocator", "memory that the allocator took, cache included"),
-    "device": ("In use on the device", "all of it: other processes and the driver's context too"),
-    "cgroup": ("Container", "memory of the container or job in which the worker ran"),
-    "rss": ("Resident set", "host memory of the worker process"),
-    "process": ("Process", "host memory of the worker process"),
-}
-"""Word in a counter's name -> its title, and what it covers; the first that fits counts."""
+def _title(key: str) -> str:
+    words = key.removesuffix("_bytes").replace("_", " ").replace(" rss", " RSS")
+    return words[0].upper() + words[1:]
 
 
-def scope(key: str) -> str | None:
-    """Return what a memory counter covers, None where its name doesn't tell."""
-    return next((covers for word, (_, covers) in SCOPES.items() if word in key), None)
-
-
-def scope_title(key: str) -> str:
-    """Return a memory counter's title; one that isn't known is called by its own name."""
-    return next((title for word, (title, _) in SCOPES.items() if word in key), key)
-
-
-def _by_option(attempts: list[Row]) -> dict[tuple[str, str], list[Row]]:
+def by_option(attempts: list[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Return the attempts by offer and variant, options in the order of their first attempt."""
     options: dict[tuple[str, str], list[Row]] = {}
     for row in attempts:
         options.setdefault((row.get("offer", ""), row.get("variant", "")), []).append(row)
     return options
 
 
-def _largest(option: tuple[str, str], rows: list[Row], scopes: list[str]) -> Row:
-    """Return the largest value of each counter, and why a counter has none (under `<key>!`)."""
+def recorded_reasons(attempts: list[Row], column: str) -> dict[str, str]:
+    """Return field -> reason from the cells `field: reason | field: reason` of the attempts.
+
+    An attempt that went well is asked first: why a failed one has no value says less.
+    """
+    reasons: dict[str, str] = {}
+    for row in sorted(attempts, key=lambda row: row.get("status") != "ok"):
+        for part in (row.get(column) or "").split(" | "):
+            name, _, reason = part.partition(": ")
+            if reason:
+                reasons.setdefault(name, reason)
+    return reasons
+
+
+def _largest(option: tuple[str, str], attempts: list[Row], counters: list[str]) -> Row:
+    """Return the largest value of each counter; under `<key>!` why a counter has none."""
     found: Row = {"offer": option[0], "variant": option[1]}
-    for key in scopes:
-        values = [row[key] for row in rows if row.get(key)]
-        found[key] = max(values, key=float) if values else ""
-        reasons = [row.get(key.removesuffix("_bytes") + "_reason", "") for row in rows]
-        found[f"{key}!"] = next(
-            filter(None, reasons), "no attempt of this option read this counter"
-        )
+    reasons = recorded_reasons(attempts, "memory_reasons")
+    for key in counters:
+        values = [row[key] for row in attempts if as_float(row.get(key)) is not None]
+        found[key] = max(values, key=float, default="")
+        found[f"{key}!"] = reasons.get(key, "no attempt of this option has read this counter")
     return found
