@@ -44,7 +44,8 @@ def test_tables_are_typed_and_empty_cells_take_the_default(folder):
 
 
 @pytest.mark.parametrize(
-    ("here", "expected"), [("all", ("node",)), ("none", ()), ("node", ("node",)), (["node"], ("node",))]
+    ("here", "expected"),
+    [("all", ("node",)), ("none", ()), ("node", ("node",)), (["node"], ("node",))],
 )
 def test_here_names_the_offers_of_this_machine(folder, here, expected):
     assert load_plan(configuration(here=here), folder).here == expected
@@ -116,11 +117,16 @@ def test_a_fault_in_a_table_names_file_and_line(folder, table, said):
 
 def test_a_table_with_a_byte_order_mark_is_read(folder):
     (folder / "config/variants.tsv").write_bytes(b"\xef\xbb\xbf" + VARIANTS.encode())
-    assert [variant.variant for variant in load_plan(configuration(), folder).variants] == ["b1", "b8"]
+    assert [variant.variant for variant in load_plan(configuration(), folder).variants] == [
+        "b1",
+        "b8",
+    ]
 
 
 def test_a_table_that_is_not_utf8_is_refused(folder):
-    (folder / "config/variants.tsv").write_bytes("variant\tbatch_size\nb\xe9\t1\n".encode("latin-1"))
+    (folder / "config/variants.tsv").write_bytes(
+        "variant\tbatch_size\nb\xe9\t1\n".encode("latin-1")
+    )
     assert "not UTF-8" in refusal(folder)
 
 

@@ -24,4 +24,6 @@ Name = Annotated[str, AfterValidator(_safe_name)]
 class Model(BaseModel):
     """Strict types (a YAML `no` is no text, a `22:30` no time), no unknown keys, no changes."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+    )
