@@ -12,6 +12,9 @@ from atpar.report.values import instant
 
 DRAWN_LINES = 60
 
+CLOCK = {"hours": "%H:%M", "minutes": "%H:%M", "date": "%d %b", "day": "%a %d %b"}
+"""How ticks at each unit of time are written: 24 hours, day before month."""
+
 BASES = ("measured", "assumed", "forecast")
 
 
@@ -64,22 +67,21 @@ def timeline_chart(shown: list[Bar], total: int) -> alt.LayerChart:
     """Return the bars; measured ones filled, assumed ones pale, forecasts as an outline."""
     lines = list(dict.fromkeys(bar.line for bar in shown))
     width, limit = plot_width(total, lines)
-    values = [vars(bar) for bar in shown]
+    # Wall-clock times go in as UTC and come out of a UTC scale as they are written.
+    values = [{**vars(bar), "start": f"{bar.start}Z", "end": f"{bar.end}Z"} for bar in shown]
     colour = alt.Scale(domain=list(BASES), range=[PALETTE[0], PALETTE[3], PALETTE[1]])
     legend = alt.Legend(orient="bottom", title=None)
     chart = (
         alt.Chart(alt.Data(values=values))
         .mark_bar(cornerRadius=2, strokeWidth=1.5, height={"band": 0.7})
         .encode(
-            # Local times have no offset: drawn as UTC they come out as they are written.
             x=alt.X(
                 "start:T",
-                timeUnit="utcyearmonthdatehoursminutesseconds",
                 title=None,
                 scale=alt.Scale(type="utc"),
-                axis=alt.Axis(tickCount=max(3, width // 90), labelOverlap=True),
+                axis=alt.Axis(tickCount=max(3, width // 90), labelOverlap=True, format=CLOCK),
             ),
-            x2=alt.X2("end:T", timeUnit="utcyearmonthdatehoursminutesseconds"),
+            x2="end:T",
             y=alt.Y(
                 "line:N",
                 sort=lines,
@@ -88,9 +90,11 @@ def timeline_chart(shown: list[Bar], total: int) -> alt.LayerChart:
             ),
             color=alt.Color("basis:N", scale=colour, legend=legend),
             stroke=alt.Stroke("basis:N", scale=colour, legend=legend),
-            fillOpacity=alt.FillOpacity(
-                "basis:N", scale=alt.Scale(domain=list(BASES), range=[0.9, 0.25, 0]), legend=legend
-            ),
+            fillOpacity=alt.when("datum.basis == 'measured'")
+            .then(alt.value(0.9))
+            .when("datum.basis == 'assumed'")
+            .then(alt.value(0.3))
+            .otherwise(alt.value(0)),
         )
     )
     return alt.layer(chart).properties(width=width, height=alt.Step(26))

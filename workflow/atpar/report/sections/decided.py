@@ -41,7 +41,7 @@ def _pair(row: Row) -> Row:
 
 
 GROUPS = (
-    Column("Group", "group", numeric=True),
+    Column("Group", "group"),
     Column("Options that aren't told apart", "options", wide=True),
 )
 
@@ -49,6 +49,7 @@ PAIRS = (
     Column("Quicker", "a"),
     Column("Slower", "b"),
     Column("Told apart", "separated", flag, marks={"true": "good", "false": "caution"}),
+    Column("Why", "reason", wide=True),
     Column("Median, s", "median_a_s", seconds, numeric=True),
     Column("Median of the slower, s", "median_b_s", seconds, numeric=True),
     Column("Gap, s", "gap_s", seconds, numeric=True),
@@ -58,7 +59,6 @@ PAIRS = (
     Column("95 % interval", "range", numeric=True, otherwise="too few passes"),
     Column("Permutation p", "p_value", number, numeric=True, reason="p_value_reason"),
     Column("A/A control", "control", flag),
-    Column("Why", "reason", wide=True),
 )
 
 

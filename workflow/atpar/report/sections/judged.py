@@ -13,8 +13,9 @@ UNEVALUATED = "its predictions failed their checks, so nothing was computed from
 PASSES = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
-    Column("Pass", "repetition", numeric=True),
+    Column("Pass", "repetition"),
     Column("Verdict", "verdict", marks=VERDICTS),
+    Column("Failed checks", "failed", wide=True, empty="none"),
     Column("Main metric", "metric"),
     Column("Value", "value", score, numeric=True, reason="value_reason"),
     Column("Changed labels", "changed_labels", number, numeric=True, reason="compared"),
@@ -26,7 +27,6 @@ PASSES = (
         numeric=True,
         reason="compared",
     ),
-    Column("Failed checks", "failed", wide=True, empty="none"),
     Column("Reasons", "reasons", wide=True, empty=""),
 )
 
@@ -57,7 +57,7 @@ SUBGROUPS = (
 CHECKS = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
-    Column("Pass", "repetition", numeric=True),
+    Column("Pass", "repetition"),
     Column("Expected ids", "expected_ids", number, numeric=True),
     Column("Observed ids", "observed_ids", number, numeric=True),
     Column("Duplicate", "duplicates", number, numeric=True),

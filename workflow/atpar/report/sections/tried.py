@@ -147,7 +147,8 @@ def memory_section(material: Material) -> Section:
 
 
 def _title(key: str) -> str:
-    words = key.removesuffix("_bytes").replace("_", " ").replace(" rss", " RSS")
+    words = key.replace("parameter_bytes", "parameters").removesuffix("_bytes")
+    words = words.replace("_", " ").replace(" rss", " RSS")
     return words[0].upper() + words[1:]
 
 
