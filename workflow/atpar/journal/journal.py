@@ -8,7 +8,7 @@ never mistaken for damage done later, and damage never for a torn line.
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,19 @@ def append(path: str | Path, event: Mapping[str, Any]) -> None:
     Writers exclude each other (flock), also across processes. Raises AtparError when the line
     can't be written whole, for example on a full disk.
     """
+    extend(path, [event])
+
+
+def extend(path: str | Path, events: Iterable[Mapping[str, Any]]) -> None:
+    """Add `events` in one write, each as `append` does."""
     path = Path(path)
-    line = canonical_json(event).encode("utf-8") + b"\n"
+    lines = b"".join(canonical_json(event).encode("utf-8") + b"\n" for event in events)
+    if not lines:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     created = not path.exists()
     with _locked(path) as descriptor:
-        _write(path, descriptor, _closing(path) + line)
+        _write(path, descriptor, _closing(path) + lines)
         os.fsync(descriptor)
     if created:
         sync_folder(path.parent)
