@@ -131,13 +131,8 @@ class Tariff:
 
     def billed(self, running: dt.timedelta) -> dt.timedelta:
         """Return the time that hourly billing charges for: the minimum, then whole steps."""
-        if running < dt.timedelta():
-            raise PriceError("a running time can't be negative")
-        billed = max(running, dt.timedelta(seconds=self.minimum_s or 0))
-        step = dt.timedelta(seconds=self.step_s or 0)
-        # timedelta is a whole number of microseconds, so 3600.0000001 s from a sum of floats is
-        # 3600 s and one hour, not two.
-        return -(-billed // step) * step if step else billed
+        step = dt.timedelta(seconds=self.step_s) if self.step_s else None
+        return billed_time(running, step, dt.timedelta(seconds=self.minimum_s or 0))
 
     def check_lots(self, lots: int) -> None:
         """Refuse a number of lots that isn't offered."""
@@ -149,6 +144,16 @@ class Tariff:
     def age_days(self, day: dt.date) -> int:
         """Return how many days old the price is on `day`."""
         return (day - self.priced_on).days
+
+
+def billed_time(running, step=None, minimum=dt.timedelta()) -> dt.timedelta:
+    """Return the time charged for a running time: at least the minimum, then whole steps."""
+    if running < dt.timedelta():
+        raise PriceError("a running time can't be negative")
+    charged = max(running, minimum)
+    # timedelta is a whole number of microseconds, so 3600.0000001 s from a sum of floats is 3600 s
+    # and one hour, not two.
+    return -(-charged // step) * step if step else charged
 
 
 def to_cents(amount) -> Decimal:

@@ -1,7 +1,8 @@
 """Money and time: the rental calendar, the ledger and the balance.
 
 In: the tables of calendar, offers, expenses and tariffs; attempts.csv, summary.csv and
-deliverables.csv. Out: calendar.csv and window.csv, then ledger.csv, balance.csv and packages.csv.
+deliverables.csv. Out: calendar.csv and window.csv, then ledger.csv, balance.csv, packages.csv and
+focus.csv.
 """
 
 
@@ -55,12 +56,14 @@ rule keep_ledger:
         ledger=f"{RESULTS}/ledger.csv",
         balance=f"{RESULTS}/balance.csv",
         packages=f"{RESULTS}/packages.csv",
+        focus=f"{RESULTS}/focus.csv",
     log:
         f"{RESULTS}/logs/keep_ledger.log",
     params:
         settings=settings(
             "keep_ledger",
             packages=("pandas", "pandera"),
+            campaign=CAMPAIGN.campaign,
             offers=money_offers(),
             expected=len(CAMPAIGN.protocol.deliverables),
             currency=CAMPAIGN.money.currency,

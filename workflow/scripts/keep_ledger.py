@@ -14,6 +14,8 @@ with stage(snakemake) as settings:
         ledger=snakemake.output.ledger,
         balance=snakemake.output.balance,
         packages=snakemake.output.packages,
+        focus=snakemake.output.focus,
+        campaign=settings["campaign"],
         offers=settings["offers"],
         expected=settings["expected"],
         currency=settings["currency"],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atpar.calendar.plan import plan_calendar
+from atpar.cli import main
 from atpar.errors import AtparError
 from atpar.money.keep import keep_ledger
 
@@ -79,6 +80,8 @@ def keep(folder, tariffs=(TARIFFS / "iteragpu-2026-09-24.csv",), **changes):
         "ledger": folder / "ledger.csv",
         "balance": folder / "balance.csv",
         "packages": folder / "packages.csv",
+        "focus": folder / "focus.csv",
+        "campaign": "test",
         "offers": OFFERS,
         "expected": 1,
         "currency": "USD",
@@ -140,6 +143,32 @@ def test_ledger_and_balance_follow_from_the_tables(folder):
     assert first["cost_per_million_entries"] == "220000.00"
     assert (second["deliverables_accepted"], second["cost_per_deliverable"]) == ("0", "")
     assert [row["kind"] for row in packages] == ["engaged", "candidate"]
+
+
+def test_the_ledger_as_focus_rows_adds_up_to_the_same_amounts(folder):
+    plan(folder)
+    ledger, _, _ = keep(folder)
+    focus = rows(folder / "focus.csv")
+    for cost in ("BilledCost", "EffectiveCost"):
+        assert sum(Decimal(row[cost]) for row in focus) == Decimal("220.00")
+    [purchase] = [row for row in focus if row["ChargeCategory"] == "Purchase"]
+    assert (purchase["BilledCost"], purchase["ListUnitPrice"]) == ("220.00", "110.00")
+    assert (purchase["PricingQuantity"], purchase["SkuId"]) == ("2", "")
+    assert purchase["ChargePeriodStart"] == "2026-12-07T08:00:00Z"
+    assert purchase["BillingPeriodEnd"] == "2027-01-01T00:00:00Z"
+    [unused] = [row for row in focus if row["CommitmentDiscountStatus"] == "Unused"]
+    [tail] = [row for row in ledger if row["item"] == "rental: paid but unused"]
+    assert unused["EffectiveCost"] == tail["amount"]
+
+
+def test_an_invoice_of_the_same_rows_matches_the_ledger(folder, capsys):
+    plan(folder)
+    keep(folder)
+    words = ["reconcile", str(folder / "focus.csv"), "--ledger", str(folder / "ledger.csv")]
+    assert main(words) == 1  # storage and transfer are unknown on both sides: said, not hidden
+    said = capsys.readouterr().out
+    assert "matches: rtx rental: billed 220.00 / engaged 220.00 USD" in said
+    assert "unknown on both sides: rtx storage" in said and "1 of 3 lines match" in said
 
 
 def test_a_price_is_flagged_by_its_age_on_the_last_day(folder):

@@ -20,6 +20,7 @@ from atpar.money.calculator import (
     in_hours,
     to_cents,
 )
+from atpar.money.focus import FOCUS, focus_rows
 from atpar.money.ledger import Books, Usage, ledger_rows
 from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
 from atpar.money.rental import ZERO, Rental, engage
@@ -39,13 +40,15 @@ def keep_ledger(
     ledger: str | Path,
     balance: str | Path,
     packages: str | Path,
+    focus: str | Path,
+    campaign: str,
     offers: Sequence[Mapping[str, Any]],
     expected: int,
     currency: str,
     rates: Mapping[str, str],
     price_age_days: int,
 ) -> None:
-    """Write ledger, balance and packages of every offer that was measured.
+    """Write ledger, balance, packages and FOCUS rows of every offer that was measured.
 
     `offers` are the offers as plain values, `expected` the number of deliverables defined before.
     """
@@ -78,6 +81,7 @@ def keep_ledger(
     write_table(ledger, lines, LEDGER)
     write_table(balance, rows, BALANCE)
     write_table(packages, package_rows(rentals.values(), prices), PACKAGES)
+    write_table(focus, focus_rows(lines, rentals, read_windows(windows), campaign), FOCUS)
 
 
 def read_expenses(path: str | Path, offers: Sequence[str]) -> list[Expense]:
@@ -96,14 +100,28 @@ def read_rentals(
     windows: str | Path, offers: Sequence[Offer], tariffs: Sequence[Tariff]
 ) -> dict[str, Rental]:
     """Return what each offer engages for its window in window.csv."""
-    rows = {row["offer"]: row for row in read_rows(windows, ["offer", "start_utc", "end_utc"])}
-    rentals = {}
-    for offer in offers:
-        row = rows[offer.offer]
-        window = datetime.fromisoformat(row["end_utc"]) - datetime.fromisoformat(row["start_utc"])
-        stopped = hours(Decimal(row["stopped_h"] or 0))
-        rentals[offer.offer] = engage(offer, tariffs, window, stopped)
-    return rentals
+    spans = read_windows(windows)
+    stopped = {row["offer"]: row["stopped_h"] for row in read_rows(windows, ["stopped_h"])}
+    return {
+        offer.offer: engage(
+            offer,
+            tariffs,
+            spans[offer.offer][1] - spans[offer.offer][0],
+            hours(Decimal(stopped[offer.offer] or 0)),
+        )
+        for offer in offers
+    }
+
+
+def read_windows(windows: str | Path) -> dict[str, tuple[datetime, datetime]]:
+    """Return the start and the end of each offer's window."""
+    return {
+        row["offer"]: (
+            datetime.fromisoformat(row["start_utc"]),
+            datetime.fromisoformat(row["end_utc"]),
+        )
+        for row in read_rows(windows, ["offer", "start_utc", "end_utc"])
+    }
 
 
 def usage(attempts: Rows) -> dict[str, Usage]:

@@ -1,0 +1,118 @@
+"""Reconciliation: what doesn't match is named, line by line."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from atpar.cli import main
+from atpar.errors import AtparError
+from atpar.money.invoice import read_invoice, read_ledger, reconcile
+
+LEDGER = """offer,variant,item,amount,currency
+rtx,,rental: preparation,100.00,USD
+rtx,b1,rental: passes,25.71,USD
+rtx,,rental: paid but unused,94.29,USD
+rtx,,storage,,USD
+rtx,,transfer out,4.50,USD
+rtx,,tax,0.00,USD
+b200,,rental: preparation,2071.00,USD
+b200,,bank-fee,12.50,USD
+b200,,card-fee,12.50,USD
+"""
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    path = tmp_path / "ledger.csv"
+    path.write_text(LEDGER, encoding="utf-8")
+    return path
+
+
+def invoice(folder, *rows, header="offer,item,amount,currency"):
+    path = folder / "invoice.csv"
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def statuses(ledger, path, tolerance="0"):
+    found = reconcile(read_ledger(ledger), read_invoice(path), Decimal(tolerance))
+    return {(one.offer, one.item): one.status for one in found}
+
+
+def test_the_parts_of_a_rental_are_one_charge(ledger):
+    charges = {one.key: one.amount for one in read_ledger(ledger)}
+    assert charges["rtx", "rental"] == Decimal("220.00")
+    assert charges["rtx", "storage"] is None
+
+
+def test_every_line_of_both_sides_is_accounted_for(ledger, tmp_path):
+    path = invoice(
+        tmp_path,
+        "rtx,Rental,200.00,USD",
+        "rtx,rental,20.00,USD",
+        "rtx,storage,3.00,USD",
+        "rtx,transfer out,4.51,USD",
+        "b200,rental,2071.00,EUR",
+        "b200,setup,9.99,USD",
+        ",wire fee,12.50,USD",
+        "b200,nothing,0.00,USD",
+    )
+    assert statuses(ledger, path) == {
+        ("rtx", "rental"): "matches",
+        ("rtx", "storage"): "billed, a gap in the ledger",
+        ("rtx", "transfer out"): "differs",
+        ("b200", "rental"): "another currency",
+        ("b200", "setup"): "billed, not engaged",
+        ("", "wire fee"): "billed, not engaged",  # two charges have its amount
+        ("b200", "bank-fee"): "engaged, not billed",
+        ("b200", "card-fee"): "engaged, not billed",
+    }
+    assert statuses(ledger, path, "0.01")["rtx", "transfer out"] == "matches"
+
+
+def test_a_line_under_another_name_is_found_by_its_amount_if_only_one_has_it(ledger, tmp_path):
+    path = invoice(tmp_path, ",data egress,4.50,USD", ",data egress again,4.50,EUR")
+    found = statuses(ledger, path)
+    assert found["rtx", "transfer out"] == "matches by its amount"
+    assert found["", "data egress again"] == "billed, not engaged"
+
+
+def test_focus_rows_name_offer_and_item_in_tags_or_resource(ledger, tmp_path):
+    tags = '"{""offer"": ""b200"", ""item"": ""bank-fee""}"'
+    path = invoice(
+        tmp_path,
+        f"12.50,USD,{tags},x,fee of the bank",
+        "2071.00,USD,,b200/node-1,rental",
+        "0,USD,,b200/node-1,rental",
+        header="BilledCost,BillingCurrency,Tags,ResourceId,ChargeDescription",
+    )
+    found = statuses(ledger, path)
+    assert found["b200", "bank-fee"] == found["b200", "rental"] == "matches"
+
+
+@pytest.mark.parametrize(
+    ("row", "header", "message"),
+    [
+        ('rtx,rental,"1,5",USD', "offer,item,amount,currency", "row 2: the amount is '1,5'"),
+        ("rtx,rental,inf,USD", "offer,item,amount,currency", "row 2: the amount is 'inf'"),
+        ("rtx,rental,1.5,", "offer,item,amount,currency", "row 2: the currency is empty"),
+        ("rtx,rental,1.5", "offer,item,amount", "currency is missing"),
+        ("1.5,USD,{", "BilledCost,BillingCurrency,Tags", "Tags is no JSON"),
+    ],
+)
+def test_an_unreadable_invoice_is_refused_by_its_row(tmp_path, row, header, message):
+    with pytest.raises(AtparError, match=message):
+        read_invoice(invoice(tmp_path, row, header=header))
+
+
+def test_the_command_ends_with_1_if_anything_is_off(ledger, tmp_path, capsys):
+    ledger.write_text("offer,variant,item,amount,currency\na,,rental: x,5.00,USD\n", "utf-8")
+    path = invoice(tmp_path, "a,rental,5.00,USD")
+    assert main(["reconcile", str(path), "--ledger", str(ledger)]) == 0
+    assert "1 of 1 lines match" in capsys.readouterr().out
+    path = invoice(tmp_path, "a,rental,5.01,USD")
+    assert main(["reconcile", str(path), "--ledger", str(ledger), "--json"]) == 1
+    [answer] = json.loads(capsys.readouterr().out)
+    assert (answer["status"], answer["remark"][:8]) == ("differs", "by +0.01")
+    assert main(["reconcile", "missing.csv", "--ledger", str(ledger)]) == 2

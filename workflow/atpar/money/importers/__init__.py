@@ -1,0 +1,1 @@
+"""Price lists of other tools, as tariffs."""

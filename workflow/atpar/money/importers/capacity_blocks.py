@@ -1,0 +1,87 @@
+"""AWS capacity-block offerings (JSON of `describe-capacity-block-offerings`): flat packages.
+
+An offering is a fixed period for a number of instances at one upfront fee. How many cards an
+instance holds isn't in the file, so the user states it. Instances are ended 30 minutes before the
+block ends, so its last half hour can't be used
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-how.html).
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from atpar.errors import AtparError
+from atpar.money.calculator import Tariff
+from atpar.money.importers.common import Imported, Origin, amount
+
+END_MARGIN_H = Decimal("0.5")
+
+
+def import_capacity_blocks(
+    path: Path, origin: Origin, cards: Mapping[str, tuple[str, int]], provider: str = "aws"
+) -> Imported:
+    """Read offerings. `cards` maps an instance type to its GPU's name and count.
+
+    The keys are read in the spelling of the API (`upfrontFee`) and of the command line
+    (`UpfrontFee`).
+    """
+    try:
+        answer = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise AtparError(f"{path}: no such file") from None
+    except json.JSONDecodeError as error:
+        raise AtparError(f"{path}, line {error.lineno}: no JSON ({error.msg})") from None
+    if isinstance(answer, Mapping):
+        answer = _lower(answer).get("capacityBlockOfferings")
+    if not isinstance(answer, list):
+        raise AtparError(f"{path}: expected a list, or an object with CapacityBlockOfferings")
+    found = Imported()
+    for number, offering in enumerate(answer, start=1):
+        found.add(_tariff(path, number, _lower(offering), origin, cards, provider))
+    return found
+
+
+def _lower(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key[:1].lower() + key[1:]: one for key, one in value.items()}
+
+
+def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
+    where = f"{path}, offering {number}"
+    needed = ("capacityBlockOfferingId", "instanceType", "instanceCount", "startDate", "endDate")
+    for key in (*needed, "capacityBlockDurationHours", "upfrontFee", "currencyCode"):
+        if offering.get(key) in (None, ""):
+            raise AtparError(f"{where}: {key} is missing")
+    kind = offering["instanceType"]
+    if kind not in cards:
+        raise AtparError(
+            f"{where}: how many GPUs a {kind} holds isn't in the file; state it, for example "
+            f"--cards {kind}=h100:8"
+        )
+    gpu, each = cards[kind]
+    hours = amount(str(offering["capacityBlockDurationHours"]), where, "capacityBlockDurationHours")
+    return Tariff(
+        provider=provider,
+        gpu=gpu,
+        gpus_per_lot=each * int(offering["instanceCount"]),
+        billing="package",
+        price=amount(str(offering["upfrontFee"]), where, "upfrontFee"),
+        price_per="lot",
+        currency=offering["currencyCode"],
+        priced_on=origin.priced_on,
+        source=origin.source,
+        term_days=hours / 24,
+        end_margin_h=END_MARGIN_H,
+        min_lots=1,
+        max_lots=1,
+        after_expiry="instances are ended 30 minutes before the block ends",
+        region=offering.get("availabilityZone"),
+        sku=offering["capacityBlockOfferingId"],
+        notes=(
+            f"{offering['instanceCount']} x {kind}, {offering['startDate']} to "
+            f"{offering['endDate']}; can't be changed or cancelled"
+        ),
+        file=str(path),
+        line=number,
+    )
