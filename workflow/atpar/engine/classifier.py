@@ -1,61 +1,16 @@
 """The model of a pass, loaded through its own class of transformers."""
 
-import importlib
 import inspect
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-UNUSED_PACKAGES = (
-    "torchao",
-    "sklearn",
-    "scipy",
-    "pandas",
-    "torchvision",
-    "torchaudio",
-    "accelerate",
-    "peft",
-    "bitsandbytes",
-    "deepspeed",
-    "librosa",
-    "PIL",
-    "cv2",
-    "onnx",
-    "onnxruntime",
-    "tensorflow",
-    "flax",
-    "jax",
-    "wandb",
-    "mlflow",
-)
-"""Optional packages that transformers imports when they are installed, and a pass doesn't use.
-
-They took half of a pass's start-up (2.9 s with torchao, scikit-learn and scipy installed, 1.4 s
-without) and change nothing that is computed.
-"""
+from atpar.engine.lean import import_class
 
 
 class Refused(Exception):
     """This combination of model, variant and machine can't be run; nothing was computed."""
-
-
-@contextmanager
-def hidden(packages: tuple[str, ...]) -> Iterator[None]:
-    """Make optional packages look absent while transformers is imported.
-
-    A None in `sys.modules` is Python's own way to say that a module can't be imported.
-    """
-    absent = [name for name in packages if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(absent))
-    try:
-        yield
-    finally:
-        for name in absent:
-            if sys.modules.get(name, name) is None:
-                del sys.modules[name]
 
 
 def architecture(folder: Path) -> str:
@@ -72,14 +27,13 @@ def architecture(folder: Path) -> str:
 
 def model_class(name: str) -> Any:
     """Import the class alone, without the auto classes that would bring all others along."""
-    with hidden(UNUSED_PACKAGES):
-        transformers = importlib.import_module("transformers")
-        if not hasattr(transformers, name):
-            raise Refused(
-                f"transformers {transformers.__version__} has no class {name}; models that bring "
-                "their own code can't be run"
-            )
-        return getattr(transformers, name)
+    try:
+        return import_class(name)
+    except AttributeError:
+        raise Refused(
+            f"transformers {version('transformers')} has no class {name}; models that bring "
+            "their own code can't be run"
+        ) from None
 
 
 class Classifier:
@@ -98,14 +52,15 @@ class Classifier:
         import torch
 
         dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
-        with hidden(UNUSED_PACKAGES):
-            model = kind.from_pretrained(
-                folder,
-                dtype=dtype,
-                attn_implementation=attention,
-                local_files_only=True,
-                use_safetensors=any(folder.glob("*.safetensors")),
-            )
+        model, loading = kind.from_pretrained(
+            folder,
+            dtype=dtype,
+            attn_implementation=attention,
+            local_files_only=True,
+            use_safetensors=any(folder.glob("*.safetensors")),
+            output_loading_info=True,
+        )
+        _check_trained(folder, loading)
         if model.config.pad_token_id is None:
             model.config.pad_token_id = pad_token_id
         self.model = model.eval().requires_grad_(False).to(target)
@@ -135,3 +90,14 @@ class Classifier:
         """Bytes of all parameters and buffers."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
         return sum(one.numel() * one.element_size() for one in tensors)
+
+
+def _check_trained(folder: Path, loading: dict[str, Any]) -> None:
+    """Raise Refused if a weight isn't in the model's files: it would hold random numbers."""
+    missing = sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
+    if missing:
+        raise Refused(
+            f"{folder}: the weights lack {', '.join(missing[:3])}"
+            f"{' and others' if len(missing) > 3 else ''}, or have another shape; is this model "
+            "trained for classification?"
+        )

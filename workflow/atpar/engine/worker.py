@@ -22,6 +22,7 @@ from atpar.engine.conditions import Conditions
 from atpar.engine.corpus import count_entries, spread_over_lengths, windows
 from atpar.engine.devices import Device, counted, open_device
 from atpar.engine.job import Job, model_folder
+from atpar.engine.lean import lean_start
 from atpar.engine.lock import DeviceInUse, lock_device
 from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.outcome import outcome_of_exception
@@ -111,19 +112,20 @@ def _run(attempt: Attempt) -> None:
     conditions = Conditions()
 
     progress.enter("import")
-    kind = model_class(architecture(folder))
-    device = _open_device(job, expected)
-    _prepare_torch(job)
-    attempt.phases.add("import", time.monotonic() - job.spawned_s)
-    attempt.facts["device"] = {"kind": device.kind, "name": device.name, "uuid": device.uuid}
-    attempt.facts["threads_used"] = job.threads
+    with lean_start():
+        kind = model_class(architecture(folder))
+        device = _open_device(job, expected)
+        _prepare_torch(job)
+        attempt.phases.add("import", time.monotonic() - job.spawned_s)
+        attempt.facts["device"] = {"kind": device.kind, "name": device.name, "uuid": device.uuid}
+        attempt.facts["threads_used"] = job.threads
 
-    progress.enter("load")
-    device.reset_peaks()
-    with attempt.phases.timed("load"):
-        encoder = _encoder(job, fingerprint)
-        classifier = _classifier(job, kind, folder, device)
-        device.synchronise()
+        progress.enter("load")
+        device.reset_peaks()
+        with attempt.phases.timed("load"):
+            encoder = _encoder(job, fingerprint)
+            classifier = _classifier(job, kind, folder, device)
+            device.synchronise()
     attempt.facts["attention_used"] = classifier.attention_used
     attempt.facts["dtype_used"] = classifier.dtype_used
     attempt.memory["parameter_bytes"] = classifier.parameter_bytes
@@ -172,7 +174,10 @@ def _prepare_torch(job: Job) -> None:
     torch.set_num_interop_threads(CONTROL_THREADS)
     torch.manual_seed(job.protocol["seed"])
     torch.set_float32_matmul_precision("highest")
-    torch.use_deterministic_algorithms(job.protocol["deterministic"], warn_only=True)
+    # Not torch.use_deterministic_algorithms: that imports the compiler, to tell it as well.
+    torch._C._set_deterministic_algorithms(job.protocol["deterministic"], warn_only=True)
+    # A help for debugging that fills every new tensor: it would be measured with each of them.
+    torch.utils.deterministic.fill_uninitialized_memory = False
 
 
 def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
