@@ -26,14 +26,18 @@ class Dialect(Model):
     """How CSV and TSV files are written. TSV files take a tab whatever is said here."""
 
     delimiter: str = Field(",", min_length=1, max_length=1)
+    """The character between cells."""
     quote: str = Field('"', min_length=1, max_length=1)
+    """The character around cells that hold a delimiter or a line end."""
     encoding: Literal["utf-8"] = "utf-8"
+    """Only UTF-8, with or without a byte order mark."""
 
 
 class Bucket(Model):
     """A range of token counts and how many evaluation entries it gets."""
 
     name: Name
+    """Its name in every table."""
     up_to_tokens: int | None = Field(None, ge=1)
     """Largest token count in the bucket, special tokens included; null: no upper bound."""
     entries: int = Field(ge=1)
@@ -48,6 +52,7 @@ class Sample(Model):
     order: Literal["shuffled", "source"] = "shuffled"
     """Order of passage: drawn at random once, or as in the files."""
     buckets: list[Bucket] = Field(min_length=1)
+    """Ranges of token counts, from short to long."""
 
     @model_validator(mode="after")
     def _bounds_rise(self) -> "Sample":
@@ -80,8 +85,11 @@ class Corpus(Model):
     files: list[str] = Field(min_length=1)
     """Parquet, CSV, TSV or JSONL files (or several), relative to the working directory."""
     columns: Columns = Columns()
+    """Which column is what."""
     dialect: Dialect = Dialect()
+    """How CSV files are written."""
     policy: Policy = Policy()
+    """What is done with odd texts."""
     sample: Sample | None = None
     """null: the files hold the evaluation corpus itself, all of it, in one bucket `all`."""
     label_map: dict[str, str] = Field(default_factory=dict)

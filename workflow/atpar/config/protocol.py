@@ -73,14 +73,16 @@ class Reproduction(Model):
     kind: Literal["identical", "bounded", "acceptable"] = "acceptable"
     """Identical predictions; scores within `absolute`/`relative`; or only the quality rule."""
     absolute: float = Field(1e-3, ge=0)
+    """`bounded`: largest absolute difference of a score."""
     relative: float = Field(1e-2, ge=0)
+    """`bounded`: largest difference relative to the larger score."""
 
 
 class Separation(Model):
     """The rule that tells two options apart [P21]."""
 
     rule: Literal["ranges-and-gap"] = "ranges-and-gap"
-    """Ranges don't overlap, and the gap between medians exceeds `gap_factor` x the larger spread."""
+    """Ranges don't overlap, and the medians' gap exceeds `gap_factor` x the larger spread."""
     gap_factor: float = Field(1.0, ge=0)
     position_effect: float = Field(0.05, ge=0, le=1)
     """Level of the test for an effect of the place in the rotation."""
@@ -90,6 +92,7 @@ class Extension(Model):
     """May repetitions be added to all variants when the series doesn't separate them?"""
 
     mode: Literal["none", "propose", "automatic"] = "propose"
+    """Never; say that one more block is allowed; or run it."""
     limit: int = Field(10, ge=1)
     """Largest number of repetitions of each variant, the first ones included."""
 
@@ -101,6 +104,7 @@ class Protocol(Model):
         "Which configuration handles every entry, meets the minimum quality, ends before the "
         "deadline, at the lowest engaged budget?"
     )
+    """The decision that the campaign is made for."""
     scenario: Literal["offline"] = "offline"
     """A fixed corpus processed as a whole; says nothing of an interactive service [P3]."""
     metric: Metric = "accuracy"
@@ -110,6 +114,7 @@ class Protocol(Model):
     minimum: float = 0.0
     """Smallest accepted value of the main metric."""
     tolerance: Tolerance
+    """How far a variant may fall behind the reference."""
     subgroups: list[str] = Field(default_factory=lambda: ["bucket"])
     """Columns whose values are judged apart: `bucket`, `label`, or a column of the corpus."""
     subgroup_minimum: float | None = None
@@ -117,10 +122,13 @@ class Protocol(Model):
     subgroup_size: int = Field(20, ge=1)
     """A subgroup with fewer entries is reported, not judged."""
     reproduction: Reproduction = Reproduction()
+    """What repetitions must reproduce."""
     warm_up: WarmUp = WarmUp()
+    """What runs before the clock starts."""
     repetitions: int = Field(5, ge=1)
     """Complete passes of each variant on each offer [P16]."""
     extension: Extension = Extension()
+    """Whether repetitions may be added."""
     seed: int = Field(0, ge=0)
     """Seed of every random generator in a pass [P23]."""
     deterministic: bool = True
@@ -135,12 +143,13 @@ class Protocol(Model):
         "A pass is excluded only for a cause outside the variant, documented with its evidence in "
         "the exclusions table; the rule is the same for all variants and the row stays."
     )
+    """The rule by which a pass is excluded [P19]."""
     control: list[Name] | None = Field(None, min_length=2, max_length=2)
-    """Two names of one and the same setting (A/A); if they are told apart, the series is flagged."""
+    """Two names of one setting (A/A); if they are told apart, the series is flagged."""
     deliverables: list[Name] = Field(default_factory=lambda: ["corpus"], min_length=1)
     """Expected deliverables: each accepted one counts once, however often it was repeated [P33]."""
     deliverable_column: str | None = None
-    """Column of the corpus that says which deliverable an entry belongs to; null: all to the one."""
+    """Column of the corpus that names each entry's deliverable; null: all belong to the one."""
     failed_passes_accepted: int = Field(0, ge=0)
     """An option with more passes whose last attempt failed isn't admissible [P24]."""
     deadline: str | None = None

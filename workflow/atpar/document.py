@@ -1,6 +1,6 @@
 """Write config/schema.json and the option tables of config/README.md from the models.
 
-Run `python -m atpar.config.document` after a model changed; a test compares both files.
+Run `python -m atpar.document` after a model changed; a test compares both files.
 """
 
 import json
@@ -11,11 +11,22 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from atpar.calendar.tasks import Task
 from atpar.canonical import write_text
 from atpar.config.base import Model
 from atpar.config.campaign import Campaign
-from atpar.config.tables import TABLES
+from atpar.config.exclusions import Exclusion
+from atpar.config.expenses import Expense
+from atpar.config.offers import Offer
+from atpar.config.variants import Variant
 
+TABLES = (
+    ("Variants", "config/variants.tsv", Variant),
+    ("Offers", "config/offers.tsv", Offer),
+    ("Calendar", "config/calendar.tsv", Task),
+    ("Expenses", "config/expenses.tsv", Expense),
+    ("Exclusions", "config/exclusions.tsv", Exclusion),
+)
 BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
 
 

@@ -1,0 +1,33 @@
+"""Configuration files as the command line names them: one, and overlays merged over it."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from atpar.errors import AtparError
+
+
+def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """Return YAML files merged in order, deeply, as Snakemake merges `--configfile`."""
+    merged: dict[str, Any] = {}
+    for path in map(Path, paths):
+        try:
+            value = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            raise AtparError(f"{path}: no such configuration file") from None
+        except yaml.YAMLError as error:
+            raise AtparError(f"{path}: no YAML: {error}") from None
+        if not isinstance(value, Mapping):
+            raise AtparError(f"{path}: expected options, found {type(value).__name__}")
+        merged = _merge(merged, value)
+    return merged
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = _merge(result[key], value) if both else value
+    return result
