@@ -6,7 +6,7 @@ quality/<offer>/<variant>.json.
 """
 
 
-def option_files(folder, suffix, variant=None):
+def files_of_repetitions(folder, suffix, variant=None):
     """Return an input function: this option's files of all repetitions, in their order.
 
     `variant` stands in for the wildcard's: the reference's files on the same offer.
@@ -45,8 +45,8 @@ REFERENCE = CAMPAIGN.protocol.tolerance.reference
 
 rule check_predictions:
     input:
-        records=option_files("passes", ".json"),
-        predictions=option_files("predictions", ".parquet"),
+        records=files_of_repetitions("passes", ".json"),
+        predictions=files_of_repetitions("predictions", ".parquet"),
         reference=f"{RESULTS}/corpus/reference.parquet",
         fingerprint=f"{RESULTS}/model/fingerprint.json",
         corpus=f"{RESULTS}/corpus/fingerprint.json",
@@ -66,9 +66,9 @@ rule check_predictions:
 rule evaluate_quality:
     input:
         checks=f"{RESULTS}/checks/{{offer}}/{{variant}}.json",
-        predictions=option_files("predictions", ".parquet"),
+        predictions=files_of_repetitions("predictions", ".parquet"),
         reference_checks=f"{RESULTS}/checks/{{offer}}/{REFERENCE}.json",
-        reference_predictions=option_files("predictions", ".parquet", REFERENCE),
+        reference_predictions=files_of_repetitions("predictions", ".parquet", REFERENCE),
         reference=f"{RESULTS}/corpus/reference.parquet",
         fingerprint=f"{RESULTS}/model/fingerprint.json",
     output:

@@ -127,9 +127,7 @@ def check_record(
             f"the pass expected {record['entries_expected']} entries, the corpus has {expected}",
         )
     if record["predictions_digest"] not in (None, file_digest(predictions)):
-        findings.fail(
-            "predictions_digest", f"{predictions} isn't the file that the pass wrote"
-        )
+        findings.fail("predictions_digest", f"{predictions} isn't the file that the pass wrote")
 
 
 def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> None:

@@ -64,7 +64,7 @@ def _by_class(weights: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarra
     return weights @ (codes[:, None] == np.arange(classes)).astype(np.float64)
 
 
-def _accuracy(weights, truth, guess, classes):
+def _accuracy(weights, truth, guess, _classes):
     return weights @ (truth == guess) / weights.sum(axis=1)
 
 

@@ -40,9 +40,7 @@ PREDICTIONS = pa.DataFrameSchema(
     {
         "id": pa.Column(
             nullable=True,
-            checks=pa.Check(
-                lambda ids: ids.notna(), name="ids_absent", n_failure_cases=EXAMPLES
-            ),
+            checks=pa.Check(lambda ids: ids.notna(), name="ids_absent", n_failure_cases=EXAMPLES),
             description="Identifier of the entry, byte for byte.",
         ),
         "predicted_code": pa.Column(

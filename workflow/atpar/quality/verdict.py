@@ -143,9 +143,9 @@ def _subgroup_failures(
             f"{metric} is {drop(reference.value, value):.6g} below the reference's "
             f"{reference.value:.6g}; at most {largest:.6g} is accepted",
         )
-    if smallest is not None and agreement.value is not None:
-        if not reaches(agreement.value, smallest):
-            yield (
-                "subgroup_agreement",
-                f"{agreement.value:.6g} of the labels are the reference's, below {smallest:.6g}",
-            )
+    paired = smallest is not None and agreement.value is not None
+    if paired and not reaches(agreement.value, smallest):
+        yield (
+            "subgroup_agreement",
+            f"{agreement.value:.6g} of the labels are the reference's, below {smallest:.6g}",
+        )

@@ -1,0 +1,150 @@
+"""The stage: decision.json and decision.md, from the tables alone [P35], [P36]."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from atpar.canonical import write_json, write_text
+from atpar.decision.admissible import objections
+from atpar.decision.balance import Key, Tables, read_tables
+from atpar.decision.choose import Ranking, rank
+from atpar.decision.model import Decision, Option, OptionKey
+from atpar.decision.note import note
+from atpar.decision.threats import threats
+from atpar.decision.words import and_list, plural
+
+NOT_COVERED = (
+    "An interactive service: arrivals, concurrency and latency weren't measured.",
+    "Training or fine-tuning until convergence.",
+    "Another corpus, other proportions of lengths, another model, or another truncation.",
+)
+"""What an offline ranking says nothing of [P3]."""
+
+
+def decide_from_files(
+    files: Mapping[str, Any],
+    decision: Path,
+    text: Path,
+    campaign: str,
+    planned: Sequence[Key],
+    repetitions_added: int,
+) -> None:
+    """Write the decision. `files` are the arguments of `read_tables`, `planned` all options."""
+    tables = read_tables(**files)
+    made = decide(tables, campaign, planned, repetitions_added)
+    write_json(decision, made.model_dump(mode="json"))
+    write_text(text, note(made))
+
+
+def decide(
+    tables: Tables, campaign: str, planned: Sequence[Key], repetitions_added: int = 0
+) -> Decision:
+    """Return the decision that follows from the tables."""
+    options = [_option(tables, key) for key in tables.summary]
+    admissible = [(one.offer, one.variant) for one in options if one.admissible]
+    ranking = rank(tables, admissible)
+    waiting = [key for key in map(tuple, planned) if key not in tables.summary]
+    outcome = _outcome(tables, options, ranking, waiting)
+    chosen = ranking.leading[0] if outcome == "chosen" else None
+    return Decision(
+        campaign=campaign,
+        question=tables.protocol["question"],
+        scenario=tables.protocol["scenario"],
+        seal_digest=tables.seal_digest,
+        outcome=outcome,
+        choice=_key(chosen) if chosen else None,
+        leading=[_key(option) for option in ranking.leading],
+        options=options,
+        not_measured=[_key(option) for option in waiting],
+        separated_by=ranking.sentences,
+        groups=[[_key(option) for option in group] for group in tables.findings["groups"]],
+        covered=_covered(tables, ranking),
+        not_covered=list(NOT_COVERED),
+        threats=threats(tables),
+        extension=extension(tables, ranking, repetitions_added),
+    )
+
+
+def _key(option: Sequence[str]) -> OptionKey:
+    return OptionKey(offer=option[0], variant=option[1])
+
+
+def _option(tables: Tables, key: Key) -> Option:
+    summary, balance = tables.summary[key], tables.balance[key]
+    against = objections(tables, key)
+    return Option(
+        offer=key[0],
+        variant=key[1],
+        admissible=not against,
+        objections=against,
+        **{
+            name: summary[name]
+            for name in ("quality_verdict", "metric_value", "durations_s", "median_s")
+        },
+        **{name: int(summary[name]) for name in ("successes", "failures", "excluded")},
+        **{
+            name: balance[name]
+            for name in (
+                "window_h",
+                "engaged_amount",
+                "currency",
+                "engaged_reason",
+                "cost_per_deliverable",
+                "cost_per_deliverable_reason",
+            )
+        },
+        **{
+            name: int(balance[name] or 0)
+            for name in ("deliverables_accepted", "deliverables_expected")
+        },
+    )
+
+
+def _outcome(
+    tables: Tables, options: Sequence[Option], ranking: Ranking, waiting: Sequence[Key]
+) -> str:
+    """Return the outcome; what is missing or too short comes before what would be chosen."""
+    incomplete = [
+        one for one in options if any(each.check == "unfinished" for each in one.objections)
+    ]
+    if incomplete or waiting:
+        return "unfinished"
+    if not ranking.leading:
+        return "none"
+    minimum = tables.protocol["minimum_span_s"]
+    admissible = [float(one.median_s) for one in options if one.admissible]
+    if min(admissible) < minimum:
+        return "screening"
+    return "tied" if ranking.tied else "chosen"
+
+
+def _covered(tables: Tables, ranking: Ranking) -> list[str]:
+    """Return the load that the answer is about."""
+    entries = {
+        tables.summary[option]["entries"]
+        for option in ranking.leading or list(tables.summary)
+        if tables.summary[option]["entries"]
+    }
+    deliverables = tables.protocol["deliverables"]
+    load = f"{and_list(sorted(entries))} entries a pass" if entries else "No complete pass"
+    return [
+        f"{load}, processed offline as a whole; expected "
+        f"{plural(len(deliverables), 'deliverable').split(' ', 1)[1]}: {and_list(deliverables)}."
+    ]
+
+
+def extension(tables: Tables, ranking: Ranking, added: int) -> str | None:
+    """Return what the sealed extension rule proposes when leading options stay unseparated."""
+    rule = tables.protocol["extension"]
+    if rule["mode"] == "none" or not ranking.tied:
+        return None
+    now = tables.protocol["repetitions"] + added
+    if now >= rule["limit"]:
+        return (
+            f"The sealed limit of {rule['limit']} repetitions is reached: "
+            "the answer stays that they aren't told apart."
+        )
+    return (
+        f"The sealed rule allows up to {rule['limit']} repetitions. One more round for all "
+        f"variants: set `repetitions_added: {added + 1}` and run snakemake again."
+    )

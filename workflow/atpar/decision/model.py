@@ -1,0 +1,109 @@
+"""What decision.json holds, as typed models; its JSON Schema is exported from them."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DEFINITION = 1
+"""Version of how a decision follows from the tables."""
+
+Outcome = Literal["chosen", "tied", "none", "screening", "unfinished"]
+
+
+class Part(BaseModel):
+    """No unknown fields; each field is explained by the text below it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class OptionKey(Part):
+    """An option: offer x variant."""
+
+    offer: str
+    variant: str
+
+    def __str__(self) -> str:
+        return f"{self.variant} on {self.offer}"
+
+
+class Objection(Part):
+    """Why an option isn't admissible."""
+
+    check: Literal[
+        "unfinished",
+        "work",
+        "memory",
+        "failures",
+        "quality",
+        "deliverables",
+        "coverage",
+        "deadline",
+        "cost",
+    ]
+    sentence: str
+
+
+class Option(Part):
+    """One option's row of the balance [P35], and whether it may be chosen."""
+
+    offer: str
+    variant: str
+    admissible: bool
+    objections: list[Objection]
+    quality_verdict: str
+    metric_value: str | None
+    durations_s: str | None
+    """Raw durations in measured order, parted by semicolons."""
+    median_s: str | None
+    successes: int
+    failures: int
+    excluded: int
+    window_h: str | None
+    engaged_amount: str | None
+    currency: str | None
+    engaged_reason: str | None
+    deliverables_accepted: int
+    deliverables_expected: int
+    cost_per_deliverable: str | None
+    cost_per_deliverable_reason: str | None
+
+    @property
+    def key(self) -> OptionKey:
+        """The option's name."""
+        return OptionKey(offer=self.offer, variant=self.variant)
+
+
+class Threat(Part):
+    """Something seen in the series that a reader must know before relying on it."""
+
+    name: str
+    sentence: str
+
+
+class Decision(Part):
+    """The answer to the sealed question, with everything that it follows from."""
+
+    definition: int = DEFINITION
+    campaign: str
+    question: str
+    scenario: str
+    seal_digest: str
+    outcome: Outcome
+    """`chosen`; `tied`: several aren't told apart; `none`: nothing is admissible; `screening`:
+    the spans are too short to carry a decision; `unfinished`: planned passes are missing."""
+    choice: OptionKey | None
+    """The chosen option; null unless the outcome is `chosen`."""
+    leading: list[OptionKey]
+    """The option or options that come first as far as the tables go."""
+    options: list[Option]
+    not_measured: list[OptionKey] = Field(default_factory=list)
+    """Planned options without any attempt."""
+    separated_by: list[str]
+    """Sentences: what tells the leading options from the other admissible ones."""
+    groups: list[list[OptionKey]]
+    """All options with durations, quickest group first."""
+    covered: list[str]
+    not_covered: list[str]
+    threats: list[Threat]
+    extension: str | None
+    """What the sealed extension rule proposes, if anything."""

@@ -1,0 +1,169 @@
+"""The stage: separation.csv and separation.json, from the attempts and the sealed rule [P21]."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from atpar.canonical import write_json
+from atpar.decision.cells import ratio, seconds
+from atpar.decision.drift import order_findings
+from atpar.decision.separation import DEFINITION, Rule, compare, groups, pairs, ranked
+from atpar.decision.statistics import permutation_test, position_effect, ratio_interval
+from atpar.decision.tables import SEPARATION
+from atpar.money.tables import is_true, read_rows, write_table
+
+Key = tuple[str, str]
+Row = Mapping[str, Any]
+
+NEEDED = (
+    "attempt_id",
+    "offer",
+    "variant",
+    "counted",
+    "status",
+    "main_time_s",
+    "planned_rank",
+    "position",
+    "session_id",
+    "started_utc",
+    "finished_utc",
+)
+
+
+def separate_options(
+    attempts: Path,
+    table: Path,
+    findings: Path,
+    options: Sequence[Key],
+    protocol: Mapping[str, Any],
+) -> None:
+    """Write separation.csv (one row a pair) and separation.json (groups, drift, control, spans).
+
+    `options` are the (offer, variant) compared; `protocol` has `separation`, `control` and
+    `minimum_span_s`.
+    """
+    rows = [
+        row
+        for row in read_rows(attempts, NEEDED)
+        if is_true(row["counted"])
+        and row["status"] == "ok"
+        and (row["offer"], row["variant"]) in set(map(tuple, options))
+    ]
+    durations = durations_of(rows, options)
+    rule = Rule(gap_factor=protocol["separation"]["gap_factor"])
+    write_table(table, pair_rows(durations, rule, protocol["control"]), SEPARATION)
+    write_json(findings, separation_findings(rows, durations, rule, protocol))
+
+
+def durations_of(rows: Sequence[Row], options: Sequence[Key]) -> dict[Key, list[float]]:
+    """Return the main times in seconds of each option, in measured order."""
+    durations: dict[Key, list[float]] = {tuple(option): [] for option in options}
+    for row in rows:
+        if row["main_time_s"]:
+            durations[row["offer"], row["variant"]].append(float(row["main_time_s"]))
+    return durations
+
+
+def pair_rows(
+    durations: Mapping[Key, Sequence[float]], rule: Rule, control: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Return one row a pair of options that have durations."""
+    rows = []
+    for first, other, comparison in pairs(durations, rule):
+        times = durations[first], durations[other]
+        test, interval = permutation_test(*times), ratio_interval(*times)
+        rows.append(
+            {
+                "offer_a": first[0],
+                "variant_a": first[1],
+                "offer_b": other[0],
+                "variant_b": other[1],
+                "passes_a": len(times[0]),
+                "passes_b": len(times[1]),
+                "median_a_s": seconds(comparison.median_first),
+                "median_b_s": seconds(comparison.median_other),
+                "gap_s": seconds(comparison.gap),
+                "larger_spread_s": seconds(comparison.larger_spread),
+                "ranges_overlap": comparison.ranges_overlap,
+                "separated": comparison.separated,
+                "reason": comparison.reason,
+                "ratio": ratio(comparison.median_other / comparison.median_first),
+                "ratio_low": ratio(interval.low),
+                "ratio_high": ratio(interval.high),
+                "p_value": ratio(test.p_value),
+                "p_value_reason": test.reason,
+                "control": is_control(first, other, control),
+                "definition": DEFINITION,
+            }
+        )
+    return rows
+
+
+def is_control(first: Key, other: Key, control: Sequence[str] | None) -> bool:
+    """Return whether the pair is the A/A control: one setting under two names, on one offer."""
+    return bool(control) and first[0] == other[0] and {first[1], other[1]} == set(control or ())
+
+
+def separation_findings(
+    rows: Sequence[Row],
+    durations: Mapping[Key, Sequence[float]],
+    rule: Rule,
+    protocol: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the groups and what was looked for beside them: drift, the control, short spans."""
+    passes: dict[Key, list[tuple[int, float]]] = {}
+    for row in rows:
+        if row["position"] and row["main_time_s"]:
+            key = (row["offer"], row["variant"])
+            passes.setdefault(key, []).append((int(row["position"]), float(row["main_time_s"])))
+    effect = position_effect(passes)
+    level = protocol["separation"]["position_effect"]
+    return {
+        "definition": DEFINITION,
+        "rule": dict(protocol["separation"]),
+        "groups": [[list(option) for option in group] for group in groups(durations, rule)],
+        "position_effect": {
+            "p_value": effect.p_value,
+            "level": level,
+            "found": effect.p_value is not None and effect.p_value < level,
+            "reason": effect.reason,
+        },
+        "control": control_finding(durations, rule, protocol["control"]),
+        "order": order_findings(rows),
+        "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
+    }
+
+
+def control_finding(
+    durations: Mapping[Key, Sequence[float]], rule: Rule, control: Sequence[str] | None
+) -> dict[str, Any] | None:
+    """Return whether the rule tells the A/A control apart, on any offer; null without control."""
+    if not control:
+        return None
+    found = []
+    for offer in dict.fromkeys(option[0] for option in durations):
+        first, other = (durations.get((offer, name)) or [] for name in control)
+        if first and other:
+            result = compare(first, other, rule)
+            found.append({"offer": offer, "separated": result.separated, "reason": result.reason})
+    return {
+        "variants": list(control),
+        "offers": found,
+        "flagged": any(one["separated"] for one in found),
+        "reason": None if found else "the control has no durations under both names",
+    }
+
+
+def shortest_span(durations: Mapping[Key, Sequence[float]], minimum: float) -> dict[str, Any]:
+    """Return the smallest median against the sealed minimum; below it: screening."""
+    order = ranked(durations)
+    if not order:
+        return {"option": None, "median_s": None, "minimum_s": minimum, "screening": False}
+    smallest = median(durations[order[0]])
+    return {
+        "option": list(order[0]),
+        "median_s": smallest,
+        "minimum_s": minimum,
+        "screening": smallest < minimum,
+    }

@@ -1,0 +1,29 @@
+"""The decision in a few lines for a terminal."""
+
+from pathlib import Path
+
+from atpar.canonical import read_json
+from atpar.decision.model import Decision
+from atpar.decision.note import answer
+from atpar.decision.words import brief
+
+
+def decision_lines(path: Path) -> list[str]:
+    """Return the lines that say what decision.json holds: the answer, each option, what to do."""
+    decision = Decision.model_validate(read_json(path))
+    lines = [paragraph.replace("**", "") for paragraph in answer(decision)]
+    width = max((len(str(one.key)) for one in decision.options), default=0)
+    for one in decision.options:
+        amount = f"{one.engaged_amount} {one.currency}" if one.engaged_amount else "cost not known"
+        state = "admissible" if one.admissible else f"not admissible ({one.objections[0].check})"
+        lines.append(f"  {one.key!s:{width}}  {brief(one.median_s):>11}  {amount:>14}  {state}")
+    lines += [f"  {sentence}" for sentence in decision.separated_by]
+    if decision.threats:
+        lines.append(f"  Seen in the series: {', '.join(_names(decision))}.")
+    if decision.extension:
+        lines.append(f"  {decision.extension}")
+    return lines
+
+
+def _names(decision: Decision) -> list[str]:
+    return list(dict.fromkeys(threat.name for threat in decision.threats))

@@ -1,0 +1,140 @@
+"""What was seen in the series that a reader must know before relying on it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from atpar.decision.balance import Tables
+from atpar.decision.model import Threat
+from atpar.decision.words import and_list, plural
+from atpar.money.tables import is_true
+
+LARGEST_DISAGREEMENT_S = 1.0
+"""Wall clock against monotonic clock over a pass; more is a clock that jumped or a suspend."""
+
+UNSTABLE = 1.5
+"""Largest over smallest duration of an option, above which its series is called unstable."""
+
+
+def threats(tables: Tables) -> list[Threat]:
+    """Return the threats, each as one sentence."""
+    found = [
+        *stacks(tables.environments),
+        *changed_machines(tables),
+        *series(tables),
+        *attempts(tables),
+        *prices(tables),
+    ]
+    return [Threat(name=name, sentence=sentence) for name, sentence in found]
+
+
+def stacks(environments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Software or drivers that differ between offers: whole configurations are compared [P8]."""
+    differing = []
+    described = {offer: stack(environment) for offer, environment in environments.items()}
+    for part in sorted({part for one in described.values() for part in one}):
+        values = {offer: one.get(part) for offer, one in described.items()}
+        if len(set(values.values())) > 1:
+            each = [f"{value or 'unknown'} on {offer}" for offer, value in values.items()]
+            differing.append(f"{part} ({', '.join(each)})")
+    if differing:
+        yield (
+            "software stacks",
+            f"The offers ran different software: {and_list(differing)}. The conclusion is about "
+            "whole configurations, not about their single parts.",
+        )
+
+
+def stack(environment: Mapping[str, Any]) -> dict[str, str]:
+    """Return an environment's software and driver as part -> version."""
+    parts = {name: str(version) for name, version in environment["software"].items() if version}
+    driver = environment.get("driver")
+    if isinstance(driver, Mapping):
+        parts |= {f"driver {name}": str(value) for name, value in driver.items() if value}
+    elif driver:
+        parts["driver"] = str(driver)
+    return parts
+
+
+def changed_machines(tables: Tables) -> Iterator[tuple[str, str]]:
+    """An offer whose passes ran in several environments."""
+    for offer in tables.environments:
+        digests = {
+            row["environment_digest"]
+            for row in tables.attempts
+            if row["offer"] == offer and is_true(row["counted"]) and row["environment_digest"]
+        }
+        if len(digests) > 1:
+            yield (
+                "changed machine",
+                f"The passes of {offer} ran in {len(digests)} different environments (machine or "
+                "software changed between them).",
+            )
+
+
+def series(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Drift, order, the A/A control, and unstable durations."""
+    findings = tables.findings
+    effect = findings["position_effect"]
+    if effect["found"]:
+        yield (
+            "position effect",
+            "A pass's duration depends on its place in the round "
+            f"(p = {effect['p_value']:.2g}, level {effect['level']:g}).",
+        )
+    control = findings["control"]
+    if control and control["flagged"]:
+        offers = and_list([one["offer"] for one in control["offers"] if one["separated"]])
+        yield (
+            "A/A control",
+            f"The rule tells {and_list(control['variants'])} apart on {offers}, though they are "
+            "the same setting: the whole series is in doubt.",
+        )
+    for sentence in findings["order"]["sentences"]:
+        yield "order", f"Planned and actual order disagree: {sentence}."
+    for offer, sessions in findings["order"]["sessions"].items():
+        if sessions > 1:
+            yield (
+                "sessions",
+                f"The passes of {offer} were measured in {sessions} sessions, so they weren't all "
+                "rotated together.",
+            )
+    for (offer, variant), row in tables.summary.items():
+        if row["max_s"] and float(row["max_s"]) > UNSTABLE * float(row["min_s"]):
+            yield (
+                "unstable",
+                f"The durations of {variant} on {offer} are unstable: the longest is "
+                f"{float(row['max_s']) / float(row['min_s']):.2g} times the shortest.",
+            )
+
+
+def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Excluded passes, clocks that jumped, and notes on a busy device."""
+    excluded = [row for row in tables.attempts if is_true(row["excluded"])]
+    if excluded:
+        each = [f"{row['attempt_id']}: {row['exclusion_cause']}" for row in excluded]
+        yield (
+            "excluded",
+            f"{plural(len(excluded), 'attempt is', 'attempts are')} excluded for an external "
+            f"cause ({'; '.join(each)}).",
+        )
+    jumped = [
+        row["attempt_id"]
+        for row in tables.attempts
+        if row["clock_disagreement_s"]
+        and abs(float(row["clock_disagreement_s"])) > LARGEST_DISAGREEMENT_S
+    ]
+    if jumped:
+        yield "clocks", f"The clocks disagree by more than 1 s over {and_list(jumped)}."
+    busy = [row["attempt_id"] for row in tables.attempts if "busy" in (row["notes"] or "")]
+    if busy:
+        yield "busy device", f"Other processes were on the device during {and_list(busy)}."
+
+
+def prices(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Doubts that the ledger has about an amount, once an offer."""
+    seen = {}
+    for (offer, _), row in tables.balance.items():
+        if row["engaged_reason"] and row["engaged_amount"]:
+            seen.setdefault((offer, row["engaged_reason"]))
+    for offer, reason in seen:
+        yield "amount", f"The amount of {offer}: {reason}."

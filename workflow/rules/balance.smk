@@ -1,0 +1,135 @@
+"""From attempts to the decision.
+
+In: journal/*.jsonl, passes/, checks/, quality/, the exclusions table, window.csv and balance.csv of
+the money room, offers/<offer>/environment.json, protocol/seal.json. Out: attempts.csv,
+summary.csv, deliverables.csv, separation.csv, separation.json, decision.json, decision.md.
+"""
+
+
+def files_of_options(folder):
+    """Return `folder`'s file of each option that is measured here or was carried in."""
+    return [f"{RESULTS}/{folder}/{offer}/{variant}.json" for offer, variant in measured_options()]
+
+
+def measured_records():
+    """Return the records of all passes that are measured here or were carried in."""
+    return [
+        f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json"
+        for offer, variant in measured_options()
+        for repetition in repetitions_of(offer, variant)
+    ]
+
+
+def summarised_options():
+    """Return each measured option with what the summary says of it besides its attempts."""
+    return [
+        {
+            "offer": offer,
+            "variant": variant,
+            "series": PLAN.variant(variant).series,
+            "recovers": PLAN.variant(variant).recovers,
+            "planned_passes": PLAN.repetitions,
+        }
+        for offer, variant in measured_options()
+    ]
+
+
+rule tabulate_attempts:
+    input:
+        records=measured_records(),
+        checks=files_of_options("checks"),
+        qualities=files_of_options("quality"),
+        exclusions=CAMPAIGN.tables.exclusions,
+    output:
+        attempts=f"{RESULTS}/attempts.csv",
+    log:
+        f"{RESULTS}/logs/tabulate_attempts.log",
+    params:
+        settings=settings(
+            "tabulate_attempts",
+            ("pandas", "pandera"),
+            journals=f"{RESULTS}/journal",
+            metric=CAMPAIGN.protocol.metric,
+        ),
+    message:
+        "Tabulate the attempts"
+    script:
+        "../scripts/tabulate_attempts.py"
+
+
+rule summarise_passes:
+    input:
+        attempts=f"{RESULTS}/attempts.csv",
+        qualities=files_of_options("quality"),
+    output:
+        summary=f"{RESULTS}/summary.csv",
+        deliverables=f"{RESULTS}/deliverables.csv",
+    log:
+        f"{RESULTS}/logs/summarise_passes.log",
+    params:
+        settings=settings(
+            "summarise_passes",
+            ("pandas", "pandera"),
+            options=summarised_options(),
+            expected=CAMPAIGN.protocol.deliverables,
+            metric=CAMPAIGN.protocol.metric,
+        ),
+    message:
+        "Summarise the passes"
+    script:
+        "../scripts/summarise_passes.py"
+
+
+rule separate_options:
+    input:
+        attempts=f"{RESULTS}/attempts.csv",
+    output:
+        table=f"{RESULTS}/separation.csv",
+        findings=f"{RESULTS}/separation.json",
+    log:
+        f"{RESULTS}/logs/separate_options.log",
+    params:
+        settings=settings(
+            "separate_options",
+            ("numpy", "pandas", "pandera", "scipy"),
+            options=measured_options(),
+            protocol=CAMPAIGN.protocol.model_dump(
+                mode="json", include={"control", "minimum_span_s", "separation"}
+            ),
+        ),
+    message:
+        "Find out which options the series tells apart"
+    script:
+        "../scripts/separate_options.py"
+
+
+rule decide:
+    input:
+        seal=f"{RESULTS}/protocol/seal.json",
+        attempts=f"{RESULTS}/attempts.csv",
+        summary=f"{RESULTS}/summary.csv",
+        separation=f"{RESULTS}/separation.csv",
+        findings=f"{RESULTS}/separation.json",
+        deliverables=f"{RESULTS}/deliverables.csv",
+        balance=f"{RESULTS}/balance.csv",
+        windows=f"{RESULTS}/window.csv",
+        environments=sorted(
+            {f"{RESULTS}/offers/{offer}/environment.json" for offer, _ in measured_options()}
+        ),
+    output:
+        decision=f"{RESULTS}/decision.json",
+        text=f"{RESULTS}/decision.md",
+    log:
+        f"{RESULTS}/logs/decide.log",
+    params:
+        settings=settings(
+            "decide",
+            ("pydantic",),
+            campaign=CAMPAIGN.campaign,
+            planned=[[offer.offer, variant] for offer in PLAN.offers for variant in VARIANTS],
+            repetitions_added=CAMPAIGN.repetitions_added,
+        ),
+    message:
+        "Decide"
+    script:
+        "../scripts/decide.py"
