@@ -59,10 +59,10 @@ rule unpack_example_tokenizer:
         vocabulary=f"{EXAMPLE}/{{model}}/vocab.txt",
     log:
         f"{EXAMPLE}/logs/unpack_example_tokenizer/{{model}}.log",
-    params:
-        settings=settings("unpack_example_tokenizer"),
     wildcard_constraints:
         model="model|model-quick|tokenizer",
+    params:
+        settings=settings("unpack_example_tokenizer"),
     message:
         "Unpack the example's tokenizer into {wildcards.model}"
     script:
@@ -105,6 +105,9 @@ rule fit_example_head:
         card=f"{EXAMPLE}/{{model}}/README.md",
     log:
         f"{EXAMPLE}/logs/fit_example_head/{{model}}.log",
+    wildcard_constraints:
+        model="model|model-quick",
+    threads: workflow.cores
     params:
         settings=lambda w: settings(
             "fit_example_head",
@@ -112,9 +115,6 @@ rule fit_example_head:
             longest_tokens=EXAMPLE_LONGEST_TOKENS[w.model],
             seed=EXAMPLE_SEED,
         ),
-    wildcard_constraints:
-        model="model|model-quick",
-    threads: workflow.cores
     message:
         "Fit the example's classification head ({wildcards.model})"
     script:

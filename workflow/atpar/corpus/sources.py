@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from atpar.errors import AtparError
+from atpar.errors import AtparError, did_you_mean
 
 FORMATS = {
     ".parquet": "parquet",
@@ -21,6 +21,7 @@ FORMATS = {
     ".feather": "arrow",
 }
 COMPRESSIONS = (".gz", ".zst")
+EXAMPLE_CORPUS = "resources/example/corpus.parquet"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -37,8 +38,20 @@ class SourceFile:
 
 
 def corpus_files(entries: list[str]) -> list[str]:
-    """Return the paths of all files that `corpus.files` names, folders opened up, in order."""
-    return [source.path for source in source_files(entries)]
+    """Return the paths of all files that `corpus.files` names, folders opened up, in order.
+
+    Raises AtparError for a file that isn't there, unless it is the example's, which a rule makes.
+    """
+    paths = [source.path for source in source_files(entries)]
+    for path in map(Path, paths):
+        if str(path) != EXAMPLE_CORPUS and not path.exists():
+            beside = [one.name for one in path.parent.glob("*")] if path.parent.is_dir() else []
+            hint = "; " + did_you_mean(path.name, beside) if beside else ""
+            raise AtparError(
+                f"{path}: no such file; corpus.files names it, relative to the working "
+                f"directory{hint}"
+            )
+    return paths
 
 
 def source_files(entries: list[str]) -> list[SourceFile]:
@@ -112,6 +125,4 @@ def _saved_files(state: Path) -> list[str]:
 def _partition(relative: Path) -> dict[str, str | None]:
     """Return the columns that Hive-style folder names give."""
     pairs = [part.split("=", 1) for part in relative.parts[:-1] if "=" in part]
-    return {
-        unquote(name): None if value == HIVE_NULL else unquote(value) for name, value in pairs
-    }
+    return {unquote(name): None if value == HIVE_NULL else unquote(value) for name, value in pairs}

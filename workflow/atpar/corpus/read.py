@@ -1,0 +1,204 @@
+"""Read corpus files of every known kind as one stream of exact text columns."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from atpar.corpus.columns import TEXT, as_text
+from atpar.corpus.delimited import header, read_delimited
+from atpar.corpus.lines import first_keys, read_lines
+from atpar.corpus.sources import SourceFile
+from atpar.errors import AtparError, did_you_mean
+
+BATCH_ROWS = 50_000
+SPLITS = ("evaluation", "tuning")
+
+
+class Rows(NamedTuple):
+    """Some rows of one file."""
+
+    path: str
+    first_row: int
+    """Number of the first row, from 1; a header isn't counted."""
+    batch: pa.RecordBatch
+    """Columns id, text, label, split (where there are such) and subgroups, large_string each."""
+
+
+def roles(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Return name in the product -> column in the files, from the configuration's `columns`."""
+    named = {role: columns[role] for role in ("id", "text", "label", "split")}
+    found = {role: column for role, column in named.items() if column is not None}
+    return {**found, **{column: column for column in columns["subgroups"]}}
+
+
+def read_rows(
+    source: SourceFile, wanted: Mapping[str, str], dialect: Mapping[str, str]
+) -> Iterator[Rows]:
+    """Yield the rows of one file, checked: ids, texts, labels and splits are there and valid.
+
+    `wanted` is what `roles` returns. Raises AtparError with file, row, id and column.
+    """
+    first_row = 1
+    with ExitStack() as stack:
+        try:
+            for batch in _batches(source, wanted, dialect, stack):
+                rows = Rows(source.path, first_row, batch)
+                _check_present(rows, wanted)
+                yield rows
+                first_row += batch.num_rows
+        except FileNotFoundError:
+            raise AtparError(
+                f"{source.path}: no such file; corpus.files names it, relative to the working "
+                "directory"
+            ) from None
+        except (OSError, EOFError, pa.ArrowException) as error:
+            raise AtparError(f"{source.path}: can't be read as {source.format} ({error})") from None
+
+
+def _batches(
+    source: SourceFile, wanted: Mapping[str, str], dialect: Mapping[str, str], stack: ExitStack
+) -> Iterator[pa.RecordBatch]:
+    stored, batches, names = _open(source, dialect, stack)
+    _check_columns(source, [*stored, *source.partition], wanted)
+    inside = [name for name in dict.fromkeys(wanted.values()) if name not in source.partition]
+    first_row = 1
+    for raw in batches(inside):
+        arrays = []
+        for column in wanted.values():
+            if column in source.partition:
+                arrays.append(pa.repeat(pa.scalar(source.partition[column], TEXT), raw.num_rows))
+            else:
+                values = raw.column(raw.schema.get_field_index(column))
+                arrays.append(as_text(values, column, source.path, first_row, names.get(column)))
+        yield pa.RecordBatch.from_arrays(arrays, list(wanted))
+        first_row += raw.num_rows
+
+
+def _open(source: SourceFile, dialect: Mapping[str, str], stack: ExitStack) -> tuple:
+    """Return (names of the columns, function that yields batches of some, class names)."""
+    path = source.path
+    if source.format == "parquet":
+        file = stack.enter_context(pq.ParquetFile(path, pre_buffer=False))
+        schema = file.schema_arrow
+        read = partial(file.iter_batches, BATCH_ROWS)
+        return schema.names, lambda some: read(columns=some), class_names(schema.metadata)
+    if source.format == "arrow":
+        reader = stack.enter_context(_open_arrow(path, stack))
+        schema = reader.schema
+        return schema.names, partial(_arrow_batches, reader), class_names(schema.metadata)
+    stream = partial(_open_stream, source)
+    if source.format == "jsonl":
+        return first_keys(stream, path), partial(read_lines, stream, path), {}
+    delimiter = "\t" if source.format == "tsv" else dialect["delimiter"]
+    quote = dialect["quote"]
+    read = partial(read_delimited, stream, path, delimiter=delimiter, quote=quote)
+    return header(stream, path, delimiter, quote), read, {}
+
+
+def _open_stream(source: SourceFile) -> io.BufferedIOBase:
+    """Open a file for reading, decompressed where its name says so."""
+    raw = pa.OSFile(source.path)
+    if not source.compressed:
+        return io.BufferedReader(_Readable(raw))
+    kind = "gzip" if source.path.lower().endswith(".gz") else "zstd"
+    return io.BufferedReader(_Readable(pa.CompressedInputStream(raw, kind)), 2**20)
+
+
+class _Readable(io.RawIOBase):
+    """An Arrow stream as Python's own kind of raw stream."""
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._stream.read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _open_arrow(path: str, stack: ExitStack) -> Any:
+    """Open an Arrow file or stream, memory-mapped; `save_to_disk` writes streams."""
+    mapped = stack.enter_context(pa.memory_map(path))
+    start = mapped.read(6)
+    mapped.seek(0)
+    if start[:4] == b"FEA1":
+        raise AtparError(f"{path}: Feather version 1; write it again with a current Arrow library")
+    return pa.ipc.open_file(mapped) if start == b"ARROW1" else pa.ipc.open_stream(mapped)
+
+
+def _arrow_batches(reader: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.ipc.RecordBatchFileReader):
+        batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    else:
+        batches = iter(reader)
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.select(columns).slice(start, BATCH_ROWS)
+
+
+def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
+    """Return column -> class names that a Hugging Face schema stores for ClassLabel columns."""
+    try:
+        features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        return {
+            name: [str(one) for one in feature["names"]]
+            for name, feature in features.items()
+            if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+        }
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
+def _check_columns(source: SourceFile, stored: list[str], wanted: Mapping[str, str]) -> None:
+    for role, column in wanted.items():
+        if stored.count(column) == 0:
+            place = f"corpus.columns.{role}" if role != column else "corpus.columns"
+            raise AtparError(
+                f"{source.path}: no column {column!r} ({place}); {did_you_mean(column, stored)}"
+            )
+        if stored.count(column) > 1:
+            raise AtparError(f"{source.path}: two columns are named {column!r}")
+
+
+def _check_present(rows: Rows, wanted: Mapping[str, str]) -> None:
+    """Refuse rows without id, text or label, and splits that aren't known."""
+    batch = rows.batch
+    for role in ("id", "label"):
+        if role in wanted:
+            column = batch.column(role)
+            absent = pc.or_kleene(pc.is_null(column), pc.equal(column, ""))
+            _refuse_first(rows, wanted, role, absent, f"no {role}; every row needs one")
+    advice = "the text is missing (null); an empty text is written as an empty string"
+    _refuse_first(rows, wanted, "text", pc.is_null(batch.column("text")), advice)
+    if "split" in wanted:
+        known = pc.is_in(batch.column("split"), pa.array(SPLITS, TEXT))
+        if not pc.all(known).as_py():
+            value = batch.column("split")[pc.index(known, False).as_py()].as_py()
+            text = f"split is {value!r}, expected one of {', '.join(SPLITS)}"
+            _refuse_first(rows, wanted, "split", pc.invert(known), text)
+
+
+def _refuse_first(
+    rows: Rows, wanted: Mapping[str, str], role: str, fault: pa.Array, text: str
+) -> None:
+    place = pc.index(fault, True).as_py()
+    if place >= 0:
+        entry = rows.batch.column("id")[place].as_py()
+        known = f", id {entry!r}" if entry and role != "id" else ""
+        raise AtparError(
+            f"{rows.path}, row {rows.first_row + place}{known}, column {wanted[role]!r}: {text}"
+        )
