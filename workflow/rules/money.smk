@@ -44,6 +44,39 @@ rule plan_calendar:
         "../scripts/plan_calendar.py"
 
 
+rule draw_calendar:
+    input:
+        tasks=CAMPAIGN.tables.calendar,
+        # The journals as they stand: the plan is drawn before the first pass too.
+        journals=sorted(map(str, Path(RESULTS, "journal").glob("*.jsonl"))),
+    output:
+        calendar=f"{RESULTS}/plan/calendar.csv",
+        ics=f"{RESULTS}/plan/calendar.ics",
+        svg=f"{RESULTS}/plan/timeline.svg",
+        png=f"{RESULTS}/plan/timeline.png",
+    log:
+        f"{RESULTS}/logs/draw_calendar.log",
+    params:
+        settings=settings(
+            "draw_calendar",
+            packages=("altair", "vl-convert-python", "icalendar", "pandas", "tzdata"),
+            campaign=CAMPAIGN.campaign,
+            offers=[offer.offer for offer in PLAN.offers],
+            passes=calendar_passes(),
+            zone=CAMPAIGN.protocol.zone,
+            deadline=CAMPAIGN.protocol.deadline,
+        ),
+    message:
+        "Draw the rental calendar"
+    script:
+        "../scripts/draw_calendar.py"
+
+
+rule calendar:
+    input:
+        rules.draw_calendar.output,
+
+
 rule keep_ledger:
     input:
         summary=f"{RESULTS}/summary.csv",

@@ -71,6 +71,7 @@ class Task(Model):
     rental: Literal["kept", "stopped", "released"] = "kept"
     """The rental meanwhile. `released` tasks lie outside the window, `stopped` ones are in it."""
     notes: str | None = None
+    """What the task is about."""
 
     @property
     def row_name(self) -> str:
