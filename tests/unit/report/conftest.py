@@ -2,17 +2,23 @@
 
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from atpar.calendar.plan import plan_calendar
 from atpar.calendar.table import CALENDAR, WINDOWS
+from atpar.canonical import digest, file_digest
+from atpar.config.protocol import Protocol, Tolerance
 from atpar.decision.attempts import tabulate_attempts
+from atpar.decision.decide import decide_from_files
 from atpar.decision.separate import separate_options
 from atpar.decision.summary import summarise_passes
 from atpar.journal import journal
+from atpar.money.keep import keep_ledger
 from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
 from atpar.money.tables import write_table
 
@@ -23,6 +29,23 @@ def write_json_file(path: Path, value: object) -> None:
     """Write a JSON document, folders included."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the evidence bag is made of."""
+
+    folder: Path
+    inputs: dict[str, list[Path]]
+    steps: dict
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the campaign that a bag keeps."""
+        kept = ("*.csv", "*.json", "decision.md", "report.html", "corpus/*.json", "model/*",
+                "protocol/*", "offers/*/*", "passes/*/*/*", "predictions/*/*/*", "checks/*/*",
+                "quality/*/*")  # fmt: skip
+        return sorted(path for pattern in kept for path in self.folder.glob(pattern))
 
 
 DURATIONS = {
@@ -40,8 +63,20 @@ OPTIONS = [
     for offer, variant in DURATIONS
 ]
 
+PROTOCOL = Protocol(
+    question="Which setting meets the minimum at the lowest budget?",
+    tolerance=Tolerance(reference="batch-1"),
+    minimum_span_s=5.0,
+).model_dump(mode="json")
+
+SEALED = {
+    "protocol": PROTOCOL,
+    "evaluation_digest": "cd" * 32,
+    "reference_digest": "ef" * 32,
+}
+
 DIGESTS = {
-    "seal_digest": "ab" * 32,
+    "seal_digest": digest(SEALED),
     "evaluation_digest": "cd" * 32,
     "corpus_digest": "01" * 32,
     "model_digest": "23" * 32,
@@ -114,23 +149,23 @@ def write_passes(folder: Path) -> None:
     """Write journals, records and predictions of all passes."""
     for record in pass_records():
         place = f"{record['offer']}/{record['variant']}/{record['repetition']}"
+        path = folder / f"predictions/{place}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        count = 0 if record["main_time_s"] is None else 3
+        pq.write_table(pa.table({"id": [f"id-{index}" for index in range(count)]}), path)
+        record["predictions_digest"] = file_digest(path)
         name = {"attempt_id": record["attempt_id"], "record": record}
         journal_path = folder / f"journal/{record['offer']}.jsonl"
         journal.append(journal_path, {"event": "started", **name})
         journal.append(journal_path, {"event": "finished", **name})
         write_json_file(folder / f"passes/{place}.json", record)
-        count = 0 if record["main_time_s"] is None else 3
-        path = folder / f"predictions/{place}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table = pa.table({"id": [f"id-{index}" for index in range(count)]})
-        pq.write_table(table, path)
+    texts = pa.table({"id": ["id-0", "id-1"], "text": ["private text", "dédicace"]})
+    (folder / "corpus").mkdir(exist_ok=True)
+    pq.write_table(texts, folder / "corpus/evaluation.parquet")
+    pq.write_table(pa.table({"id": ["id-0"], "label": ["a"]}), folder / "corpus/reference.parquet")
 
 
-SEPARATION = {
-    "separation": {"rule": "ranges-and-gap", "gap_factor": 1.0, "position_effect": 0.05},
-    "control": None,
-    "minimum_span_s": 10.0,
-}
+SEPARATION = {name: PROTOCOL[name] for name in ("separation", "control", "minimum_span_s")}
 
 EXCLUSIONS = (
     "attempt_id\tcause\tevidence\n"
@@ -308,11 +343,12 @@ def write_money(folder: Path) -> None:
     write_table(
         folder / "window.csv",
         [
-            {"offer": "one-thread", "start_utc": "2026-12-07T08:00:00Z",
+            {"offer": offer, "start_utc": "2026-12-07T08:00:00Z",
              "end_utc": "2026-12-07T13:00:00Z", "start_local": "Mon 2026-12-07 09:00 CET",
              "end_local": "Mon 2026-12-07 14:00 CET", "zone": "Europe/Paris", "window_h": 5,
              "busy_h": 5, "idle_h": 0, "stopped_h": 0, "planned_window_h": 6,
-             "ends_utc": "2026-12-07T13:00:00Z", "definition": 1},
+             "ends_utc": "2026-12-07T13:00:00Z", "definition": 1}
+            for offer in ("one-thread", "two-threads")
         ],
         WINDOWS,
     )  # fmt: skip
@@ -350,35 +386,33 @@ def write_campaign(folder: Path) -> Path:
     write_passes(folder)
     write_measurements(folder)
     write_money(folder)
-    (folder / "decision.md").write_text(
-        "# Decision\n\nThe setting is **two-threads / grouped-8**: it handles every text.\n\n"
-        f"- Not covered: latency.\n- {HOSTILE}\n\n![x](http://example.org/x.png)\n",
-        encoding="utf-8",
-    )
-    write_json_file(folder / "decision.json", {"definition": 1})
     write_json_file(
         folder / "protocol/seal.json",
         {
             "definition": 1,
-            "digest": "ab" * 32,
+            "digest": digest(SEALED),
             "sealed_at_utc": "2026-11-30T08:59:00+00:00",
-            "sealed": {
-                "protocol": {"scenario": "offline", "metric": "accuracy", "repetitions": 5,
-                             "question": "Which setting meets the minimum at the lowest budget?"},
-                "evaluation_digest": "cd" * 32,
-                "reference_digest": "ef" * 32,
-            },
+            "sealed": SEALED,
         },
-    )  # fmt: skip
+    )
     write_json_file(
         folder / "corpus/fingerprint.json",
-        {"corpus_digest": "01" * 32, "rows_in": 4719, "rows_out": 4719, "seed": 0,
+        {"corpus_digest": "01" * 32, "evaluation_digest": "cd" * 32, "reference_digest": "ef" * 32,
+         "sources": [{"path": "corpus.csv", "sha256": "89" * 32, "bytes": 5, "rows": 4719}],
+          "rows_in": 4719, "rows_out": 4719, "seed": 0,
          "entries": {"evaluation": 100, "tuning": 4619}, "buckets": {"short": 60, "long": 10},
          "tokens": {"mean": 51, "max": 526}, "rare_classes": []},
     )  # fmt: skip
     write_json_file(
         folder / "model/fingerprint.json",
-        {"source": "minilm", "revision": None, "model_digest": "23" * 32, "parameters": 22713600},
+        {
+            "source": "minilm",
+            "revision": None,
+            "model_digest": "23" * 32,
+            "parameters": 22713600,
+            "tokenizer_digest": "67" * 32,
+            "files": [{"path": "model.safetensors", "sha256": "f"}],
+        },
     )
     for offer in ("one-thread", "two-threads"):
         write_json_file(
@@ -394,7 +428,30 @@ def write_campaign(folder: Path) -> Path:
                 "reasons": {"driver": "no GPU was found", "device.uuid": "a CPU has none"},
             },
         )
+    write_decision(folder)
     return folder
+
+
+def write_decision(folder: Path) -> None:
+    """Write decision.json and decision.md from the folder's tables."""
+    decide_from_files(
+        {
+            "seal": folder / "protocol/seal.json",
+            "attempts": folder / "attempts.csv",
+            "summary": folder / "summary.csv",
+            "separation": folder / "separation.csv",
+            "findings": folder / "separation.json",
+            "deliverables": folder / "deliverables.csv",
+            "balance": folder / "balance.csv",
+            "windows": folder / "window.csv",
+            "environments": sorted(folder.glob("offers/*/environment.json")),
+        },
+        folder / "decision.json",
+        folder / "decision.md",
+        campaign="demo",
+        planned=[list(option) for option in DURATIONS],
+        repetitions_added=0,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -407,3 +464,71 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def campaign(untouched: Path, tmp_path: Path) -> Path:
     """Return a copy of the measured campaign that a test may change."""
     return Path(shutil.copytree(untouched, tmp_path / "results" / "demo"))
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+INPUTS = {
+    "calendar": [ROOT / "config/demo/calendar.tsv"],
+    "expenses": [ROOT / "config/demo/expenses.tsv"],
+    "tariffs": [ROOT / "resources/tariffs/illustrative.csv"],
+}
+
+STEPS = {
+    "tabulate_attempts": {"metric": "accuracy"},
+    "summarise_passes": {"options": OPTIONS, "expected": ["corpus"], "metric": "accuracy"},
+    "separate_options": {"options": list(DURATIONS), "protocol": SEPARATION},
+    "plan_calendar": {
+        "offers": ["one-thread", "two-threads"],
+        "passes": [
+            [record["offer"], record["variant"], record["repetition"]] for record in pass_records()
+        ],
+        "zone": "Europe/Paris",
+        "deadline": None,
+    },
+    "keep_ledger": {
+        "campaign": "demo",
+        "offers": [
+            {"offer": name, "provider": "this-machine", "gpu": name, "billing": "hourly"}
+            for name in ("one-thread", "two-threads")
+        ],
+        "expected": 1,
+        "currency": "USD",
+        "rates": {},
+        "price_age_days": 90,
+    },
+    "decide": {
+        "campaign": "demo",
+        "planned": [list(option) for option in DURATIONS],
+        "repetitions_added": 0,
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    """Return a campaign whose every table the stages computed from its attempts."""
+    folder = write_campaign(tmp_path_factory.mktemp("proven") / "demo")
+    plan_calendar(
+        INPUTS["calendar"][0],
+        folder / "attempts.csv",
+        folder / "calendar.csv",
+        folder / "window.csv",
+        **STEPS["plan_calendar"],
+    )
+    keep_ledger(
+        folder / "summary.csv",
+        folder / "deliverables.csv",
+        folder / "attempts.csv",
+        folder / "window.csv",
+        INPUTS["tariffs"],
+        INPUTS["expenses"][0],
+        folder / "ledger.csv",
+        folder / "balance.csv",
+        folder / "packages.csv",
+        focus=folder / "focus.csv",
+        **STEPS["keep_ledger"],
+    )
+    write_decision(folder)
+    (folder / "report.html").write_text("<!DOCTYPE html><title>report</title>", encoding="utf-8")
+    return Evidence(folder, {**INPUTS, "exclusions": [folder / "exclusions.tsv"]}, STEPS)

@@ -39,7 +39,9 @@ def _as_text(found: Verification) -> str:
             lines.append(f"equal:   {name}")
     lines += [f"note:    {one}" for one in found.notes]
     if found.holds:
-        lines.append(f"{found.bag} holds: every checksum is right, and all follows from its attempts")
+        lines.append(
+            f"{found.bag} holds: every checksum is right, and all follows from its attempts"
+        )
     elif not found.rebuilt:
         lines.append(f"{found.bag} doesn't hold: its files aren't those that were packed")
     else:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from atpar.decision.decide import NOT_COVERED
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Callout, Facts, Listing, Section
 from atpar.report.tables import Column, Row, table
@@ -13,16 +14,6 @@ ENVIRONMENT = (
 )
 
 HIDDEN = {"definition", "digest", "reasons", "offer"}
-
-UNCOVERED = {
-    "offline": (
-        "An interactive service: arrivals, concurrency and latency weren't measured.",
-        "Training or fine-tuning until convergence.",
-        "Another corpus, other proportions of lengths, another model or another truncation.",
-        "Single parts of a configuration where software stacks differ: whole configurations are "
-        "compared.",
-    )
-}
 
 
 def environment_section(material: Material) -> Section:
@@ -163,17 +154,15 @@ def _value(value: Any) -> Cell:
 
 
 def coverage_section(material: Material) -> Section:
-    """Return what the answer says nothing about [P3]."""
+    """Return the load that the answer covers, and what it says nothing about [P3]."""
     decision = material.document("decision")
-    seal = material.document("seal")
-    protocol = (seal.get("sealed") or {}).get("protocol") or {}
-    scenario = str(protocol.get("scenario", "offline"))
-    covered = decision.get("not_covered") or decision.get("does_not_cover") or []
-    items = [str(one) for one in covered] or list(UNCOVERED.get(scenario, UNCOVERED["offline"]))
     return Section(
         "coverage",
         "What the answer doesn't cover",
-        "The scenario is a fixed corpus processed as a whole. For anything below, the useful unit "
-        "and the checks have to be defined anew first.",
-        [Listing(items)],
+        "For anything that isn't covered, the useful unit and the checks have to be defined anew "
+        "first.",
+        [
+            Listing(decision.get("not_covered") or list(NOT_COVERED), "Not covered"),
+            Listing(decision.get("covered") or ["Nothing was decided yet."], "Covered"),
+        ],
     )

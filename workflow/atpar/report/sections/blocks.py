@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from atpar.report.values import Cell
+from atpar.report.values import Cell, Mark
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,16 @@ class Callout:
 
     text: str
     kind: str = "callout"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer in one look: a word for the outcome, its sign, and a sentence or two."""
+
+    outcome: str
+    mark: Mark
+    text: Markup
+    kind: str = "answer"
 
 
 @dataclass(frozen=True)

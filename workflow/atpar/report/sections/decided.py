@@ -3,29 +3,86 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import ValidationError
+
+from atpar.decision.model import Decision, Option
+from atpar.decision.note import answer, rejected
 from atpar.report.markdown import to_html
 from atpar.report.material import Material
-from atpar.report.sections.blocks import Callout, Listing, Prose, Section
+from atpar.report.sections.blocks import Answer, Callout, Listing, Prose, Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.values import flag, number, seconds
+from atpar.report.values import VERDICTS, Mark, flag, money, number, score, seconds
+
+OUTCOMES: dict[str, tuple[str, Mark]] = {
+    "chosen": ("Chosen", "good"),
+    "tied": ("Not told apart", "caution"),
+    "none": ("Nothing admissible", "bad"),
+    "screening": ("Screening: no decision", "caution"),
+    "unfinished": ("Unfinished: no decision", "caution"),
+}
+
+LEADING = (
+    Column("Option", "option"),
+    Column(
+        "Per deliverable",
+        "cost_per_deliverable",
+        money,
+        numeric=True,
+        unit="currency",
+        reason="cost_per_deliverable_reason",
+    ),
+    Column(
+        "Engaged", "engaged_amount", money, numeric=True, unit="currency", reason="engaged_reason"
+    ),
+    Column("Accepted", "accepted", numeric=True),
+    Column("Quality", "quality_verdict", marks=VERDICTS),
+    Column("Metric", "metric_value", score, numeric=True, otherwise="no counted pass has a value"),
+    Column("Median, s", "median_s", seconds, numeric=True, otherwise="no pass ended well"),
+    Column("Failures", "failures", numeric=True),
+    Column("Window, h", "window_h", number, numeric=True),
+)
 
 
 def decision_section(material: Material) -> Section:
-    """Return the decision note in full sentences."""
-    blocks: list[Any] = []
-    if material.decision_text is not None:
-        blocks.append(Prose(to_html(_without_title(material.decision_text))))
-    elif material.documents.get("decision") is None:
-        blocks.append(
-            Callout("There is no decision yet: decision.json and decision.md aren't there.")
-        )
+    """Return the answer, the leading options, and why; the whole balance follows it."""
+    try:
+        decision = Decision.model_validate(material.documents.get("decision"))
+    except ValidationError:
+        return Section("decision", "Decision", "", _note_alone(material))
+    word, mark = OUTCOMES[decision.outcome]
+    leading = [_figures(one) for one in decision.options if one.key in decision.leading]
+    blocks: list[Any] = [Answer(word, mark, to_html("\n\n".join(answer(decision))))]
+    if leading:
+        blocks.append(table("leading", "The options that come first.", LEADING, leading))
+    for title, items in (
+        ("What separates them", decision.separated_by),
+        ("Not admissible", list(rejected(decision))),
+        ("Not measured", [f"{option}." for option in decision.not_measured]),
+        ("What was seen in the series", [one.sentence for one in decision.threats]),
+        ("What may be done next", [decision.extension] if decision.extension else []),
+    ):
+        if items:
+            blocks.append(Listing(items, title))
     return Section("decision", "Decision", "", blocks)
 
 
-def _without_title(text: str) -> str:
-    """Return the note without its first-level heading: the page has one."""
-    lines = text.lstrip().splitlines()
-    return "\n".join(lines[1:] if lines and lines[0].startswith("# ") else lines)
+def _figures(option: Option) -> Row:
+    """Return an option of the decision as a row of text."""
+    values = option.model_dump(mode="json", exclude={"objections"})
+    return {
+        **{name: "" if value is None else str(value) for name, value in values.items()},
+        "option": str(option.key),
+        "accepted": f"{option.deliverables_accepted} of {option.deliverables_expected}",
+    }
+
+
+def _note_alone(material: Material) -> list[Any]:
+    """Return decision.md as it is, where decision.json is absent or of another definition."""
+    if material.decision_text is None:
+        return [Callout("There is no decision yet: decision.json and decision.md aren't there.")]
+    lines = material.decision_text.lstrip().splitlines()
+    # The page has its own title.
+    return [Prose(to_html("\n".join(lines[1:] if lines[0].startswith("# ") else lines)))]
 
 
 def _pair(row: Row) -> Row:
