@@ -18,6 +18,7 @@ COMMANDS = {
     "cost-hourly": ("cost_hourly", "cost of an hourly rental: running hours, storage, retries"),
     "checklist": ("checklist", "the checklist before a rental, filled with what is known"),
     "import-tariff": ("import_tariff", "turn a price list of another tool into a tariff file"),
+    "verify": ("verify", "check an evidence bag: checksums, and what follows from its attempts"),
     "reconcile": ("reconcile", "set an invoice against the ledger, line by line"),
 }
 """Name of a subcommand -> its module in `atpar.commands`, and its line in the help."""

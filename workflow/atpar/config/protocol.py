@@ -84,6 +84,7 @@ class Separation(Model):
     rule: Literal["ranges-and-gap"] = "ranges-and-gap"
     """Ranges don't overlap, and the medians' gap exceeds `gap_factor` x the larger spread."""
     gap_factor: float = Field(1.0, ge=0)
+    """How many times the larger spread the gap between the medians must exceed."""
     position_effect: float = Field(0.05, ge=0, le=1)
     """Level of the test for an effect of the place in the rotation."""
 
@@ -127,6 +128,8 @@ class Protocol(Model):
     """What runs before the clock starts."""
     repetitions: int = Field(5, ge=1)
     """Complete passes of each variant on each offer [P16]."""
+    separation: Separation = Separation()
+    """The rule that tells two options apart."""
     extension: Extension = Extension()
     """Whether repetitions may be added."""
     seed: int = Field(0, ge=0)
