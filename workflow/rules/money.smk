@@ -107,3 +107,79 @@ rule keep_ledger:
         "Keep the ledger"
     script:
         "../scripts/keep_ledger.py"
+
+
+def production_tokens():
+    """Return the token counts of the real load, as an input, where its files are stated."""
+    stated = CAMPAIGN.production is not None and CAMPAIGN.production.files
+    return {"production": f"{RESULTS}/corpus/production.parquet"} if stated else {}
+
+
+rule measure_production:
+    input:
+        files=lambda w: CAMPAIGN.production.files,
+        tokenizer=f"{RESULTS}/model/tokenizer.json",
+    output:
+        tokens=f"{RESULTS}/corpus/production.parquet",
+    log:
+        f"{RESULTS}/logs/measure_production.log",
+    params:
+        settings=lambda w: settings(
+            "measure_production",
+            packages=("numpy", "pyarrow", "tokenizers"),
+            files=CAMPAIGN.production.files,
+            columns=CAMPAIGN.corpus.columns.model_dump(include={"id", "text"}),
+            dialect=CAMPAIGN.corpus.dialect.model_dump(mode="json"),
+        ),
+    message:
+        "Count the tokens of the real load"
+    script:
+        "../scripts/measure_production.py"
+
+
+rule look_ahead:
+    input:
+        **production_tokens(),
+        attempts=f"{RESULTS}/attempts.csv",
+        summary=f"{RESULTS}/summary.csv",
+        balance=f"{RESULTS}/balance.csv",
+        ledger=f"{RESULTS}/ledger.csv",
+        windows=f"{RESULTS}/window.csv",
+        entries=f"{RESULTS}/corpus/entries.parquet",
+        model=f"{RESULTS}/model/fingerprint.json",
+        tariffs=CAMPAIGN.tables.tariffs,
+    output:
+        forecast=f"{RESULTS}/forecast.csv",
+        curves=f"{RESULTS}/breakeven.csv",
+        outlook=f"{RESULTS}/outlook.json",
+    log:
+        f"{RESULTS}/logs/look_ahead.log",
+    params:
+        settings=settings(
+            "look_ahead",
+            packages=("numpy", "pandas", "pandera", "pyarrow", "scipy"),
+            offers=money_offers(),
+            variants=[
+                variant.model_dump(
+                    mode="json",
+                    include={"variant", "batch_size", "order", "padding", "max_length"},
+                )
+                for variant in PLAN.variants
+            ],
+            production=(
+                CAMPAIGN.production.model_dump(mode="json") if CAMPAIGN.production else None
+            ),
+            minimum=CAMPAIGN.protocol.minimum,
+            reference=CAMPAIGN.protocol.tolerance.reference,
+            currency=CAMPAIGN.money.currency,
+            rates=CAMPAIGN.money.rates,
+        ),
+    message:
+        "Look ahead: forecast, break-even, margins"
+    script:
+        "../scripts/look_ahead.py"
+
+
+rule forecast:
+    input:
+        rules.look_ahead.output,

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from atpar.config.base import Model, Name
 from atpar.config.corpus import Corpus
@@ -26,6 +26,7 @@ class Tables(Model):
     tariffs: list[str] = Field(
         default_factory=lambda: ["resources/tariffs/iteragpu-2026-09-24.csv"], min_length=1
     )
+    """Dated price lists; of two dates of one price the newest holds."""
 
 
 class Money(Model):
@@ -42,12 +43,27 @@ class Money(Model):
 
 
 class Production(Model):
-    """The real load that a forecast is made for [P34]."""
+    """The real load that a forecast is made for [P34]: a count, or files that are tokenized."""
 
-    entries: int = Field(ge=1)
-    """Number of entries."""
+    entries: int | None = Field(None, ge=1)
+    """Number of entries; null: as many as the files hold."""
     buckets: dict[str, float] | None = None
-    """Share of each bucket; null: as in the evaluation corpus."""
+    """Share of each length bucket; null: as in the evaluation corpus."""
+    files: list[str] | None = Field(None, min_length=1)
+    """Corpus files of the real load, with the corpus' columns; their texts are tokenized."""
+
+    @model_validator(mode="after")
+    def _one_description(self) -> "Production":
+        if self.files is None and self.entries is None:
+            raise ValueError("state the number of entries, or the files that hold them")
+        if self.files is not None and self.buckets is not None:
+            raise ValueError("files have their own lengths, so leave buckets out")
+        shares = self.buckets or {}
+        if any(share < 0 for share in shares.values()):
+            raise ValueError("a share of a bucket can't be negative")
+        if shares and abs(sum(shares.values()) - 1) > 1e-6:
+            raise ValueError(f"the shares of buckets add up to {sum(shares.values()):g}, not 1")
+        return self
 
 
 class Campaign(Model):
@@ -59,6 +75,8 @@ class Campaign(Model):
     """An earlier campaign that asked the same question."""
     here: Name | list[Name] = "all"
     """The offers this machine is: `all`, `none`, one name, or several."""
+    shared: str | None = Field(None, pattern=r"^s3://[a-z0-9][a-z0-9.-]+(/[A-Za-z0-9._-]+)*$")
+    """Shared storage of all nodes, `s3://bucket/folder`: passes go there as they are finished."""
     corpus: Corpus
     """The texts, and the evaluation corpus drawn from them."""
     model: ModelSource

@@ -1,0 +1,291 @@
+"""The stage that looks ahead: forecast to the real load, break-even, margins, cost of deciding.
+
+Everything here is a forecast and says so; nothing of it is an accepted figure [P34].
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from atpar.calendar.breakeven import curves, ways, winners
+from atpar.calendar.forecast import Forecast, Load, Observation, forecast, padded_tokens
+from atpar.calendar.loads import Pace, hourly_rate, per_million, price_of
+from atpar.calendar.margins import Standing, flip_margins
+from atpar.calendar.outlook_tables import CURVES, DEFINITION, FORECAST
+from atpar.calendar.production import (
+    describe_load,
+    evaluation_lengths,
+    production_lengths,
+    typical_lengths,
+)
+from atpar.canonical import read_json, write_json
+from atpar.config.load import check
+from atpar.config.offers import Offer
+from atpar.money.calculator import Tariff, hours, in_hours, show_hours, to_cents
+from atpar.money.keep import read_rentals, usage
+from atpar.money.ledger import Books
+from atpar.money.priced import load_tariffs, offer_tariffs
+from atpar.money.rental import ZERO
+from atpar.money.tables import is_true, read_rows, write_table
+
+MILLION = 1_000_000
+Rows = Sequence[Mapping[str, str | None]]
+
+
+def look_ahead(
+    attempts: str | Path,
+    summary: str | Path,
+    balance: str | Path,
+    ledger: str | Path,
+    windows: str | Path,
+    entries: str | Path,
+    model: str | Path,
+    tariffs: Sequence[str | Path],
+    production_tokens: str | Path | None,
+    forecast_table: str | Path,
+    curves_table: str | Path,
+    outlook: str | Path,
+    offers: Sequence[Mapping[str, Any]],
+    variants: Sequence[Mapping[str, Any]],
+    production: Mapping[str, Any] | None,
+    minimum: float | None,
+    reference: str,
+    currency: str,
+    rates: Mapping[str, str],
+) -> None:
+    """Write forecast.csv, breakeven.csv and outlook.json."""
+    books = Books(currency, dict(rates))
+    options = read_rows(summary)
+    measured = {row["offer"] for row in options}
+    plans = [check(Offer, dict(one), "offers table") for one in offers]
+    plans = {one.offer: one for one in plans if one.offer in measured}
+    prices = load_tariffs(tariffs)
+    known = {name: offer_tariffs(offer, prices) for name, offer in plans.items()}
+    tried = read_rows(attempts)
+    count, lengths = _load(production, production_tokens, entries)
+    limit = read_json(model).get("usable_length")
+    settings = {one["variant"]: one for one in variants}
+    evaluated, _ = evaluation_lengths(entries)
+    rentals = read_rentals(windows, list(plans.values()), prices)
+    used = usage(tried)
+    paces, rows = [], []
+    for row in options:
+        offer, variant = row["offer"], row["variant"]
+        seen = observations(tried, offer, variant)
+        if not seen:
+            continue
+        padded = _padding(settings[variant], evaluated, lengths, limit, seen)
+        guess = forecast(seen, Load(MILLION, round(padded * MILLION)))
+        fixed = _fixed(rentals[offer].window, used[offer], row["startup_median_s"])
+        pace = _pace(offer, variant, fixed, guess)
+        paces.append(pace)
+        if count is not None:
+            rows.append(
+                _forecast_row(pace, guess, count, padded, plans[offer], known[offer], books)
+            )
+    write_table(forecast_table, rows, FORECAST)
+    accepted = {
+        (row["offer"], row["variant"])
+        for row in read_rows(balance)
+        if int(row["deliverables_accepted"])
+    }
+    choices = ways([one for one in paces if (one.offer, one.variant) in accepted], plans, known)
+    write_table(curves_table, [_dated(row, currency) for row in curves(choices, books)], CURVES)
+    spent = _spent(read_rows(ledger))
+    write_json(
+        outlook,
+        {
+            "definition": DEFINITION,
+            "label": "forecast",
+            "load": None if count is None else describe_load(count, lengths),
+            "cheapest_by_load": [_plain(one) for one in winners(choices, books)],
+            "margins": flip_margins(
+                _standings(read_rows(balance), options), rentals, prices, books, minimum
+            ),
+            "deciding": {
+                "amount": str(spent),
+                "currency": currency,
+                "text": f"The campaign itself engages {spent} {currency}, every rental once.",
+                "repaid": repaid(spent, paces, accepted, reference, plans, known, books),
+            },
+        },
+    )
+
+
+def observations(attempts: Rows, offer: str, variant: str) -> list[Observation]:
+    """Return one observation for each counted pass of an option that ended well."""
+    return [
+        Observation(
+            row["attempt_id"],
+            int(row["entries_completed"]),
+            int(row["tokens_padded"]),
+            float(row["main_time_s"]),
+        )
+        for row in attempts
+        if (row["offer"], row["variant"], row["status"]) == (offer, variant, "ok")
+        and is_true(row["counted"])
+        and row["main_time_s"]
+        and row["tokens_padded"]
+        and int(row["entries_completed"] or 0)
+    ]
+
+
+def _load(production, production_tokens, entries) -> tuple[int | None, np.ndarray]:
+    """Return the number of entries of the real load (None: none stated) and typical lengths."""
+    if production_tokens is not None:
+        lengths = production_lengths(production_tokens)
+        return (production or {}).get("entries") or len(lengths), lengths
+    tokens, buckets = evaluation_lengths(entries)
+    shares = None if production is None else production.get("buckets")
+    count = None if production is None else production["entries"]
+    return count, typical_lengths(tokens, buckets, shares)
+
+
+def _padding(
+    variant: Mapping[str, Any],
+    evaluated: np.ndarray,
+    lengths: np.ndarray,
+    limit: int | None,
+    seen: Sequence[Observation],
+) -> float:
+    """Return the padded tokens of a mean entry of the load under a variant.
+
+    Computed from the lengths as the variant batches them, then scaled by what its passes really
+    padded against the same computation over the evaluation corpus.
+    """
+
+    def computed(counts: np.ndarray) -> float:
+        longest = variant["max_length"] or limit
+        total = padded_tokens(
+            counts, variant["batch_size"], variant["order"], variant["padding"], longest
+        )
+        return total / len(counts)
+
+    really = seen[0].padded_tokens / seen[0].entries
+    return computed(lengths) * really / computed(evaluated)
+
+
+def _fixed(window: timedelta, used, startup: str | None) -> timedelta:
+    """Return what a rental needs besides the work: the window without its passes, one start-up."""
+    spent = sum([*used.passes.values(), *used.retries.values()], ZERO)
+    return max(window - spent, ZERO) + timedelta(seconds=float(startup or 0))
+
+
+def _pace(offer: str, variant: str, fixed: timedelta, guess: Forecast) -> Pace:
+    each = [seconds / MILLION for seconds in (guess.seconds, guess.low, guess.high)]
+    return Pace(offer, variant, fixed, *each)
+
+
+def _forecast_row(pace, guess, count, padded, offer, tariffs, books) -> dict[str, Any]:
+    own = [one for one in tariffs if one.billing == offer.billing]
+    lengths = pace.rental(count)
+    prices = [price_of(own, offer.lots, one, books) for one in lengths]
+    work = [hours(Fraction(each) * count / 3600) for each in (pace.seconds, pace.low, pace.high)]
+    row = {
+        "offer": pace.offer,
+        "variant": pace.variant,
+        "label": "forecast",
+        "entries": count,
+        "padded_tokens": round(padded * count),
+        "method": guess.method,
+        "extrapolates": guess.extrapolates,
+        "currency": books.currency,
+        "billing": offer.billing,
+        "definition": DEFINITION,
+    }
+    for name, values in (("work_h", work), ("rental_h", lengths)):
+        for suffix, value in zip(("", "_low", "_high"), values, strict=True):
+            row[name + suffix] = f"{float(in_hours(value)):.6f}"
+    if None in prices:
+        return row | {"reason": "it isn't offered in so many lots"}
+    for suffix, price in zip(("", "_low", "_high"), prices, strict=True):
+        row["amount" + suffix] = price.amount
+        row["cost_per_million_entries" + suffix] = to_cents(
+            Fraction(price.amount) * MILLION / count
+        )
+    term = prices[0].tariff.term_days
+    periods = prices[0].periods
+    said = f"hourly, {show_hours(lengths[0])}"
+    if term is not None:
+        row |= {"package_term_days": f"{term:f}", "periods": periods}
+        said = f"{periods} x {term:f}-day package" if periods > 1 else f"{term:f}-day package"
+        said += ", priced one by one" if periods > 1 else ""
+    return row | {"rented_as": said}
+
+
+def _standings(balance: Rows, summary: Rows) -> list[Standing]:
+    values = {(row["offer"], row["variant"]): row.get("metric_value") for row in summary}
+    return [
+        Standing(
+            row["offer"],
+            row["variant"],
+            Decimal(row["engaged_amount"]),
+            None if not (value := values.get((row["offer"], row["variant"]))) else float(value),
+        )
+        for row in balance
+        if row["engaged_amount"]
+        and int(row["deliverables_accepted"])
+        and is_true(row["covers_window"])
+    ]
+
+
+def _spent(ledger: Rows) -> Decimal:
+    return sum((Decimal(row["amount"]) for row in ledger if row["amount"]), Decimal("0.00"))
+
+
+def repaid(
+    spent: Decimal,
+    paces: Sequence[Pace],
+    accepted: set[tuple[str, str]],
+    reference: str,
+    offers: Mapping[str, Offer],
+    tariffs: Mapping[str, Sequence[Tariff]],
+    books: Books,
+) -> list[dict[str, Any]]:
+    """Return, for each accepted option dearer than the cheapest, the load that repays the campaign.
+
+    Compared are the costs of a million entries while paid time is used up. The reference variant
+    is what one would have used without a campaign, so its options come first.
+    """
+    costs = []
+    for pace in paces:
+        own = [one for one in tariffs[pace.offer] if one.billing == offers[pace.offer].billing]
+        rate = hourly_rate(own, offers[pace.offer].lots, books)
+        if (pace.offer, pace.variant) in accepted and rate is not None:
+            costs.append((per_million(rate, pace.seconds), pace.offer, pace.variant))
+    if not costs:
+        return []
+    best, best_offer, best_variant = min(costs)
+    rows = []
+    for cost, offer, variant in sorted(costs, key=lambda one: (one[2] != reference, one)):
+        saving = cost - best
+        if saving <= 0:
+            continue
+        load = -(-Fraction(spent) * MILLION // Fraction(saving))
+        rows.append(
+            {
+                "instead_of": f"{offer}/{variant}",
+                "chosen": f"{best_offer}/{best_variant}",
+                "saving_per_million_entries": str(saving),
+                "entries_that_repay": int(load),
+                "text": (
+                    f"Against {offer}/{variant}, {best_offer}/{best_variant} saves {saving} "
+                    f"{books.currency} a million entries, so {int(load):,} entries repay the "
+                    "campaign (forecast)."
+                ),
+            }
+        )
+    return rows
+
+
+def _dated(row: Mapping[str, Any], currency: str) -> dict[str, Any]:
+    return {**row, "label": "forecast", "currency": currency, "definition": DEFINITION}
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: str(value) if isinstance(value, Decimal) else value for key, value in row.items()}

@@ -1,0 +1,27 @@
+"""Look ahead: forecast, break-even, margins, and what deciding costs."""
+
+from atpar.calendar.outlook import look_ahead
+from atpar.stage import stage
+
+with stage(snakemake) as settings:
+    look_ahead(
+        attempts=snakemake.input.attempts,
+        summary=snakemake.input.summary,
+        balance=snakemake.input.balance,
+        ledger=snakemake.input.ledger,
+        windows=snakemake.input.windows,
+        entries=snakemake.input.entries,
+        model=snakemake.input.model,
+        tariffs=list(snakemake.input.tariffs),
+        production_tokens=snakemake.input.get("production"),
+        forecast_table=snakemake.output.forecast,
+        curves_table=snakemake.output.curves,
+        outlook=snakemake.output.outlook,
+        offers=settings["offers"],
+        variants=settings["variants"],
+        production=settings["production"],
+        minimum=settings["minimum"],
+        reference=settings["reference"],
+        currency=settings["currency"],
+        rates=settings["rates"],
+    )
