@@ -129,6 +129,7 @@ class EngineCampaign:
                 "files": files,
                 "source": str(self.model),
                 "usable_length": self.positions,
+                "pad_token_id": 0,
                 "labels": LABELS,
             },
         )

@@ -74,7 +74,8 @@ def test_other_ways_of_running_give_the_same_scores(built_campaign, measured, op
         assert record["tokens_padded"] == 40 * built_campaign.positions
 
 
-def test_bf16_computes_in_bf16(built_campaign, measured):
+@pytest.mark.usefixtures("measured")
+def test_bf16_computes_in_bf16(built_campaign):
     record = built_campaign.measure("half", precision="bf16")
     assert (record["status"], record["dtype_used"]) == ("ok", "bfloat16")
     expected = np.array(built_campaign.predictions("plain").column("scores").to_pylist())

@@ -47,7 +47,7 @@ class Classifier:
         precision: str,
         attention: str,
         target: str,
-        pad_token_id: int | None,
+        pad_token_id: int,
     ) -> None:
         import torch
 
@@ -61,8 +61,8 @@ class Classifier:
             output_loading_info=True,
         )
         _check_trained(folder, loading)
-        if model.config.pad_token_id is None:
-            model.config.pad_token_id = pad_token_id
+        # Batches are padded with it and some heads look for it: both must mean the same token.
+        model.config.pad_token_id = pad_token_id
         self.model = model.eval().requires_grad_(False).to(target)
         self._mode = torch.inference_mode
         accepted = inspect.signature(model.forward).parameters

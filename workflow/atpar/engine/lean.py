@@ -81,21 +81,13 @@ def without_compiler() -> Iterator[None]:
         yield
         return
     available, disable = torch.distributed.is_available, torch.compiler.disable
-    normal = torch.nn.init.normal_
-
-    def normal_where_there_is_memory(tensor: Any, *arguments: Any, **more: Any) -> Any:
-        # Models are made without memory first; drawing numbers for nothing imports the compiler.
-        return tensor if tensor.is_meta else normal(tensor, *arguments, **more)
-
     torch.distributed.is_available = lambda: False
     torch.compiler.disable = _unchanged
-    torch.nn.init.normal_ = normal_where_there_is_memory
     sys.modules.update({name: _Marks(name) for name in COMPILER})
     try:
         yield
     finally:
         torch.distributed.is_available, torch.compiler.disable = available, disable
-        torch.nn.init.normal_ = normal
         for name in COMPILER:
             sys.modules.pop(name, None)
         vars(torch).pop("_dynamo", None)

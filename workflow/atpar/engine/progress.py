@@ -74,6 +74,19 @@ def progress_line(label: str, state: dict) -> str:
     return line
 
 
+def ended_line(label: str, record: dict) -> str:
+    """Return the line that stays on the screen when an attempt has ended."""
+    if record["status"] != "ok":
+        done, expected = record["entries_completed"], record["entries_expected"]
+        part = f" after {done:,} of {expected:,} entries" if expected else ""
+        return f"{label}: {record['status']}{part}: {str(record['reason']).splitlines()[0]}"
+    span, wall = record["main_time_s"], record["wall_time_s"]
+    return (
+        f"{label}: {record['entries_completed']:,} entries in {span:.2f} s "
+        f"({wall - span:.1f} s around it)"
+    )
+
+
 def _spelt(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -23,6 +23,7 @@ from atpar.engine.lock import lock_folder
 from atpar.engine.outcome import Outcome, oom_kill_count, outcome_of_exit, signal_of
 from atpar.engine.packages import COMPUTING
 from atpar.engine.parents import session_id, snakemake_above
+from atpar.engine.progress import ended_line
 from atpar.engine.record import finished_record, judged, started_record
 from atpar.engine.results import completed_in, salvage_predictions, write_predictions
 from atpar.errors import AtparError
@@ -56,6 +57,11 @@ class Pass:
     @property
     def variant(self) -> str:
         return self.settings["variant"]["variant"]
+
+    @property
+    def label(self) -> str:
+        """How it is named on the screen."""
+        return f"{self.offer}/{self.variant}, repetition {self.repetition}"
 
     @property
     def journal(self) -> Path:
@@ -104,6 +110,7 @@ def measure_pass(one: Pass) -> dict[str, Any]:
             raise SystemExit(f"{one.offer}/{one.variant}/{one.repetition}: {stop}") from None
         journal.append(one.journal, {**event, "event": "finished", "record": finished})
         write_json(one.record, finished)
+    print(ended_line(one.label, finished), file=sys.stderr, flush=True)
     return finished
 
 
@@ -147,7 +154,7 @@ def _attempt(
                     threads, protocol["seed"], protocol["deterministic"]
                 ),
             ),
-            label=f"{one.offer}/{one.variant}, repetition {one.repetition}",
+            label=one.label,
             timeout_s=protocol["pass_timeout_s"],
             snakemake=snakemake,
             screen=sys.stderr,

@@ -191,14 +191,13 @@ def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
 
 
 def _classifier(job: Job, kind: Any, folder: Path, device: Device) -> Classifier:
-    settings = _read(job.inputs.tokenizer_settings)
     return Classifier(
         kind,
         folder,
         precision=job.variant["precision"],
         attention=job.variant["attention"],
         target=device.target,
-        pad_token_id=settings["pad_token_id"],
+        pad_token_id=_read(job.inputs.fingerprint)["pad_token_id"],
     )
 
 
@@ -208,7 +207,7 @@ def _span(
     variant = attempt.job.variant
     settings = _read(attempt.job.inputs.tokenizer_settings)
     padding = Padding(
-        token_id=settings["pad_token_id"] or 0,
+        token_id=_read(attempt.job.inputs.fingerprint)["pad_token_id"],
         side=settings.get("padding_side") or "right",
         width=encoder.max_length if variant["padding"] == "max_length" else None,
     )

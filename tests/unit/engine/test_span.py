@@ -1,0 +1,203 @@
+"""The measured span, with stand-ins for model and device (M01, M23, T24)."""
+
+import queue
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from atpar.engine.batching import Padding, group, pad
+from atpar.engine.clocks import Phases
+from atpar.engine.devices import CpuDevice
+from atpar.engine.results import softmax
+from atpar.engine.span import Plan, Span
+from atpar.engine.tokens import Encoded, usable_length
+
+
+class QueuedDevice(CpuDevice):
+    """A device whose work is queued and done by a thread, as a GPU's stream does it."""
+
+    asynchronous = True
+
+    def __init__(self):
+        super().__init__("queued")
+        self.work = queue.Queue()
+        self.waits = 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        while True:
+            self.work.get()()
+            self.work.task_done()
+
+    def upload(self, array):
+        return array
+
+    def launch(self, seconds, result):
+        """Queue work and return at once; the result is filled in when the work is done."""
+        values = np.full_like(result, np.nan)
+
+        def compute():
+            time.sleep(seconds)
+            values[:] = result
+
+        self.work.put(compute)
+        return values
+
+    def download(self, tensors):
+        self.synchronise()
+        return [tensor.copy() for tensor in tensors]
+
+    def synchronise(self):
+        self.waits += 1
+        self.work.join()
+
+    def mark(self):
+        marked = []
+        self.work.put(lambda: marked.append(time.perf_counter()))
+        return marked
+
+    def between(self, start, stop):
+        return stop[0] - start[0]
+
+
+def encode_lengths(texts):
+    """One token for each word; the id is the word's length."""
+    ids = [np.array([len(word) for word in text.split()], np.int64) for text in texts]
+    return Encoded(ids, None, 0)
+
+
+def length_logits(ids, mask, _types):
+    """A model that predicts an entry's number of tokens, capped at 9."""
+    lengths = (np.ones_like(ids) if mask is None else mask).sum(axis=1)
+    return np.eye(10, dtype=np.float32)[np.minimum(lengths, 9)] * 20
+
+
+def span_of(texts, plan, device=None, classify=None, window=None):
+    """Return (work, scores, phases) of a span over `texts`."""
+    device = device or FakeCpu()
+    scores = np.full((len(texts), 10), np.nan, np.float32)
+
+    def put(rows, values):
+        assert np.isnan(scores[rows]).all(), "an entry is computed once"
+        scores[rows] = values
+
+    phases = Phases()
+    span = Span(
+        plan, encode_lengths, classify or length_logits, device, put, lambda _: None, phases
+    )
+    window = window or len(texts)
+    starts = range(0, len(texts), window)
+    return span.run([(s, texts[s : s + window]) for s in starts]), scores, phases
+
+
+class FakeCpu(CpuDevice):
+    """Keeps arrays as they are, without torch."""
+
+    def __init__(self):
+        super().__init__("fake")
+
+    def upload(self, array):
+        return array
+
+    def download(self, tensors):
+        return list(tensors)
+
+
+def texts_of(lengths):
+    return [" ".join(["word"] * length) for length in lengths]
+
+
+@pytest.mark.parametrize("order", ["corpus", "length"])
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("window", [None, 3])
+def test_results_are_put_back_in_corpus_order(order, side, window):
+    lengths = [5, 1, 3, 8, 2, 2, 7, 1]
+    plan = Plan(3, order, Padding(0, side=side), None)
+    work, scores, _ = span_of(texts_of(lengths), plan, window=window)
+    assert scores.argmax(axis=1).tolist() == lengths
+    assert (work.entries, work.tokens_real) == (8, sum(lengths))
+
+
+def test_grouping_pads_less_than_corpus_order():
+    lengths = [1] * 50 + [500] + [1] * 49
+    corpus, _, _ = span_of(texts_of(lengths), Plan(10, "corpus", Padding(0), None))
+    grouped, _, _ = span_of(texts_of(lengths), Plan(10, "length", Padding(0), None))
+    assert corpus.tokens_padded == 90 + 5000
+    assert grouped.tokens_padded == 5000 + 90
+    shuffled = [1, 500] * 50
+    corpus, _, _ = span_of(texts_of(shuffled), Plan(10, "corpus", Padding(0), None))
+    grouped, _, _ = span_of(texts_of(shuffled), Plan(10, "length", Padding(0), None))
+    assert corpus.tokens_padded == 50_000
+    assert grouped.tokens_padded == 25_050
+
+
+def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
+    device = QueuedDevice()
+    device.work.put(lambda: time.sleep(0.3))  # Earlier work, which isn't the span's.
+
+    def classify(ids, _mask, _types):
+        return device.launch(0.02, np.ones((len(ids), 10), np.float32))
+
+    start = time.perf_counter()
+    work, scores, phases = span_of(
+        texts_of([2] * 10), Plan(1, "corpus", Padding(0), None), device, classify
+    )
+    elapsed = time.perf_counter() - start
+    assert 10 * 0.02 <= work.main_time_s < elapsed - 0.25
+    assert not np.isnan(scores).any()
+    assert work.device_time_s == pytest.approx(0.2, abs=0.1)
+    assert work.overlapping == ["transfer", "inference"]
+    assert phases.record()[0]["transfer"] is None
+    assert "overlap" in phases.record()[1]["transfer"]
+
+
+def test_longest_entries_come_first_so_that_memory_fails_early():
+    batches = list(group(np.array([3, 9, 1, 9]), 2, "length"))
+    assert [batch.tolist() for batch in batches] == [[1, 3], [0, 2]]
+
+
+def test_a_batch_without_padding_has_no_mask():
+    ids = [np.array([1, 2]), np.array([3, 4])]
+    assert pad(np.arange(2), ids, None, Padding(0)).mask is None
+    padded = pad(np.arange(2), ids, None, Padding(9, width=3))
+    assert padded.mask.tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert padded.ids.tolist() == [[1, 2, 9], [3, 4, 9]]
+    left = pad(np.arange(2), [np.array([1]), np.array([2, 3])], None, Padding(9, side="left"))
+    assert left.ids.tolist() == [[9, 1], [2, 3]]
+    assert left.mask.tolist() == [[0, 1], [1, 1]]
+
+
+def test_logits_that_are_not_finite_are_counted_and_stay_visible():
+    def classify(ids, _mask, _types):
+        logits = np.zeros((len(ids), 10), np.float32)
+        logits[0, 0] = np.nan
+        logits[1, 0] = np.inf
+        return logits
+
+    work, scores, _ = span_of(
+        texts_of([1] * 4), Plan(4, "corpus", Padding(0), None), None, classify
+    )
+    assert work.unfinite == 2
+    assert np.isnan(scores[:2]).all()
+    np.testing.assert_allclose(scores[2:].sum(axis=1), 1)
+
+
+def test_softmax_of_large_logits_is_finite():
+    probabilities = softmax(np.array([[1000.0, 0.0], [-1000.0, -1000.0]]))
+    np.testing.assert_allclose(probabilities, [[1, 0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("asked", "model", "tokenizer", "expected"),
+    [
+        (None, 512, 10**30, 512),
+        (64, 512, 256, 64),
+        (1024, 512, None, 512),
+        (None, None, 128, 128),
+        (None, None, None, None),
+    ],
+)
+def test_the_smallest_known_limit_holds(asked, model, tokenizer, expected):
+    assert usable_length(asked, model, tokenizer) == expected
