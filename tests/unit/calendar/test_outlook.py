@@ -1,0 +1,210 @@
+"""The stage that looks ahead, from tables to tables; and the real load's lengths."""
+
+import csv
+import json
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from atpar.calendar.outlook import look_ahead
+from atpar.calendar.production import evaluation_lengths, measure_production, typical_lengths
+from atpar.config.campaign import Production
+from atpar.errors import AtparError
+
+TARIFF = Path(__file__).parents[3] / "resources" / "tariffs" / "iteragpu-2026-09-24.csv"
+OFFERS = [
+    {"offer": "rtx", "provider": "iteragpu", "gpu": "rtx-4090", "lots": 2, "term_days": 7},
+    {"offer": "b200", "provider": "iteragpu", "gpu": "b200", "term_days": 7},
+]
+VARIANTS = [
+    {"variant": name, "batch_size": size, "order": "corpus", "padding": "longest",
+     "max_length": None}
+    for name, size in (("b1", 1), ("b8", 8))
+]  # fmt: skip
+OPTIONS = [("rtx", "b1", 10.0), ("rtx", "b8", 6.0), ("b200", "b1", 2.0), ("b200", "b8", 0.1)]
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def table(path, header, lines):
+    path.write_text("\n".join([header, *lines, ""]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lengths = [10] * 600 + [80] * 300 + [300] * 100
+    buckets = ["short"] * 600 + ["medium"] * 300 + ["long"] * 100
+    order = np.random.default_rng(1).permutation(1000)
+    spare = {"tokens": 999, "bucket": "long", "split": "tuning", "order": None}
+    entries = [
+        {"tokens": lengths[one], "bucket": buckets[one], "split": "evaluation", "order": place}
+        for place, one in enumerate(order)
+    ]
+    pq.write_table(pa.Table.from_pylist([spare, *reversed(entries)]), tmp_path / "entries.parquet")
+    (tmp_path / "model.json").write_text('{"usable_length": 512}', encoding="utf-8")
+    attempts = [
+        f"{offer}/{variant}/{number}/1,{offer},{variant},{number},ok,true,{time * factor},"
+        f"{time * factor + 5},1000,{60_000 if variant == 'b1' else 150_000},,"
+        for offer, variant, time in OPTIONS
+        for number, factor in enumerate((1.0, 0.95, 1.1), start=1)
+    ]
+    attempts.append("rtx/b8/4/1,rtx,b8,4,out_of_memory,false,,30,200,,,")
+    table(
+        tmp_path / "attempts.csv",
+        "attempt_id,offer,variant,repetition,status,counted,main_time_s,wall_time_s,"
+        "entries_completed,tokens_padded,started_utc,finished_utc",
+        attempts,
+    )
+    table(
+        tmp_path / "summary.csv",
+        "offer,variant,entries,startup_median_s,metric_value",
+        [f"{offer},{variant},1000,5,0.9" for offer, variant, _ in OPTIONS],
+    )
+    table(
+        tmp_path / "balance.csv",
+        "offer,variant,engaged_amount,deliverables_accepted,covers_window",
+        [f"{offer},{variant},{220 if offer == 'rtx' else 2071}.00,{int(variant != 'x')},true"
+         for offer, variant, _ in OPTIONS],
+    )  # fmt: skip
+    table(tmp_path / "ledger.csv", "offer,amount", ["rtx,220.00", "b200,2071.00", "rtx,"])
+    table(
+        tmp_path / "window.csv",
+        "offer,start_utc,end_utc,stopped_h",
+        [f"{name},2026-12-07T08:00:00Z,2026-12-11T08:00:00Z,0" for name in ("rtx", "b200")],
+    )
+    return tmp_path
+
+
+def look(folder, production=None, tokens=None):
+    look_ahead(
+        attempts=folder / "attempts.csv",
+        summary=folder / "summary.csv",
+        balance=folder / "balance.csv",
+        ledger=folder / "ledger.csv",
+        windows=folder / "window.csv",
+        entries=folder / "entries.parquet",
+        model=folder / "model.json",
+        tariffs=[TARIFF],
+        production_tokens=tokens,
+        forecast_table=folder / "forecast.csv",
+        curves_table=folder / "breakeven.csv",
+        outlook=folder / "outlook.json",
+        offers=OFFERS,
+        variants=VARIANTS,
+        production=production,
+        minimum=0.88,
+        reference="b1",
+        currency="USD",
+        rates={},
+    )
+    outlook = json.loads((folder / "outlook.json").read_text(encoding="utf-8"))
+    table = {(row["offer"], row["variant"]): row for row in rows(folder / "forecast.csv")}
+    return table, outlook
+
+
+def test_a_load_is_forecast_in_hours_packages_and_cost(folder):
+    found, outlook = look(folder, {"entries": 36_000_000, "buckets": None})
+    row = found["rtx", "b1"]
+    assert row["label"] == "forecast" and row["extrapolates"] == "false"
+    # 10 s a 1 000 entries: 100 h, between the quickest and the slowest pass.
+    assert float(row["work_h"]) == pytest.approx(100, rel=0.01)
+    assert float(row["work_h_low"]) <= 95 and float(row["work_h_high"]) >= 110
+    # 96 h of window less the passes are needed besides: more than one 7-day package.
+    assert (row["rented_as"], row["periods"]) == ("2 x 7-day package, priced one by one", "2")
+    assert (row["amount"], row["cost_per_million_entries"]) == ("440.00", "12.22")
+    assert found["b200", "b8"]["periods"] == "1"
+    assert outlook["label"] == "forecast" and outlook["load"]["entries"] == 36_000_000
+
+
+def test_longer_entries_take_longer_and_the_interval_is_wide(folder):
+    same, _ = look(folder, {"entries": 1_000_000, "buckets": None})
+    longer, _ = look(folder, {"entries": 1_000_000, "buckets": {"long": 1.0}})
+    first, second = same["rtx", "b1"], longer["rtx", "b1"]
+    assert float(second["work_h"]) == pytest.approx(5 * float(first["work_h"]), rel=0.02)
+    assert float(second["work_h_low"]) < 1.1 * float(first["work_h"])
+    assert second["extrapolates"] == "true"
+
+
+def test_without_a_stated_load_there_is_no_forecast_but_still_curves(folder):
+    found, outlook = look(folder)
+    assert found == {} and outlook["load"] is None
+    assert {row["label"] for row in rows(folder / "breakeven.csv")} == {"forecast"}
+    first, *_, last = outlook["cheapest_by_load"]
+    # Of equally cheap ways the quicker: both variants fit one package of rtx.
+    assert (first["offer"], first["variant"]) == ("rtx", "b8")
+    assert first["amount_at_from"] == "220.00"
+    # Many packages of the slow card cost more than one of the fast.
+    assert (last["offer"], last["variant"], last["to_entries"]) == ("b200", "b8", 10**9)
+
+
+def test_the_campaign_has_its_own_line_and_a_load_that_repays_it(folder):
+    _, outlook = look(folder)
+    deciding = outlook["deciding"]
+    assert (deciding["amount"], deciding["currency"]) == ("2291.00", "USD")
+    best = deciding["repaid"][0]
+    assert (best["instead_of"], best["chosen"]) == ("rtx/b1", "b200/b8")
+    saving = Decimal(best["saving_per_million_entries"])
+    assert best["entries_that_repay"] == ceil(Fraction(2291_000_000) / Fraction(saving))
+    margins = {one["what"]: one for one in outlook["margins"]}
+    assert margins["price"]["against"] == "b200"
+    assert margins["duration"]["margin"] == "72.00"
+
+
+def test_options_that_were_not_accepted_stay_out_of_the_curves(folder):
+    text = (folder / "balance.csv").read_text(encoding="utf-8")
+    (folder / "balance.csv").write_text(text.replace("b8,220.00,1", "b8,220.00,0"), "utf-8")
+    look(folder)
+    curves = {(row["offer"], row["variant"]) for row in rows(folder / "breakeven.csv")}
+    assert ("rtx", "b8") not in curves and ("rtx", "b1") in curves
+
+
+def test_lengths_follow_the_shares_of_buckets(folder):
+    lengths, buckets = evaluation_lengths(folder / "entries.parquet")
+    assert len(lengths) == 1000 and 999 not in lengths
+    mixed = typical_lengths(lengths, buckets, {"short": 0.25, "long": 0.75, "medium": 0.0})
+    assert np.mean(mixed == 300) == pytest.approx(0.75) and 80 not in mixed
+    with pytest.raises(AtparError, match="did you mean 'short'"):
+        typical_lengths(lengths, buckets, {"shorts": 1.0})
+
+
+def test_files_of_the_real_load_are_tokenized(folder):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    table(folder / "load.csv", "key,words", ["1,one two three", '2,"four five"'])
+    measure_production(
+        [str(folder / "load.csv")],
+        {"id": "key", "text": "words"},
+        {"delimiter": ",", "quote": '"', "encoding": "utf-8"},
+        folder / "tokenizer.json",
+        folder / "load.parquet",
+    )
+    assert pq.read_table(folder / "load.parquet")["tokens"].to_pylist() == [3, 2]
+    _, outlook = look(folder, {"entries": None, "buckets": None}, folder / "load.parquet")
+    assert outlook["load"] == {"entries": 2, "mean_tokens": 2.5, "longest_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({}, "number of entries, or the files"),
+        ({"entries": 1, "buckets": {"short": 0.5}}, "add up to 0.5, not 1"),
+        ({"entries": 1, "buckets": {"short": 1.5, "long": -0.5}}, "can't be negative"),
+        ({"files": ["a.csv"], "buckets": {"short": 1.0}}, "leave buckets out"),
+    ],
+)
+def test_a_real_load_is_stated_in_one_way(cells, message):
+    with pytest.raises(ValueError, match=message):
+        Production(**cells)
