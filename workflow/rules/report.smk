@@ -4,7 +4,10 @@ In: decision, balance, ledger, calendar, attempts, summary, separation, quality 
 option, environments, seal, fingerprints. Out: report.html, charts/*.svg, evidence.zip.
 """
 
+import json
+
 from atpar.canonical import file_digest
+from atpar.protocol.software import versions
 
 REPORT_FILES = ("page.html.j2", "page.css")
 
@@ -15,12 +18,7 @@ def report_digests():
     return [file_digest(folder / name) for name in REPORT_FILES]
 
 
-def report_files(folder):
-    """Return `folder`'s file of each option that is measured here or was carried in."""
-    return [f"{RESULTS}/{folder}/{offer}/{variant}.json" for offer, variant in measured_options()]
-
-
-def environment_files():
+def measured_environments():
     """Return the environment of each offer that has an option."""
     return sorted({f"{RESULTS}/offers/{offer}/environment.json" for offer, _ in measured_options()})
 
@@ -39,9 +37,9 @@ rule render_report:
         deliverables=f"{RESULTS}/deliverables.csv",
         packages=f"{RESULTS}/packages.csv",
         windows=f"{RESULTS}/window.csv",
-        quality=report_files("quality"),
-        checks=report_files("checks"),
-        environments=environment_files(),
+        quality=files_of_options("quality"),
+        checks=files_of_options("checks"),
+        environments=measured_environments(),
         seal=f"{RESULTS}/protocol/seal.json",
         corpus=f"{RESULTS}/corpus/fingerprint.json",
         model=f"{RESULTS}/model/fingerprint.json",
@@ -83,3 +81,88 @@ rule render_report:
         "Render the report"
     script:
         "../scripts/render_report.py"
+
+
+REBUILT = (
+    "tabulate_attempts",
+    "summarise_passes",
+    "separate_options",
+    "plan_calendar",
+    "keep_ledger",
+    "decide",
+)
+"""Rules whose outputs `atpar verify` computes again from the attempts."""
+
+
+def step_settings():
+    """Return the settings of each rule that is computed again, without its digests."""
+    parsed = {name: json.loads(getattr(rules, name).params.settings) for name in REBUILT}
+    return {
+        name: {key: value for key, value in own.items() if key not in ("code", "software")}
+        for name, own in parsed.items()
+    }
+
+
+def evidence_files():
+    """Return what the decision rests on, all of it below the campaign's folder."""
+    records = measured_records()
+    return [
+        *(file for name in REBUILT for file in getattr(rules, name).output),
+        rules.render_report.output.page,
+        *records,
+        *(
+            record.replace("/passes/", "/predictions/", 1).removesuffix("json") + "parquet"
+            for record in records
+        ),
+        *files_of_options("checks"),
+        *files_of_options("quality"),
+        *measured_environments(),
+        f"{RESULTS}/protocol/seal.json",
+        f"{RESULTS}/corpus/fingerprint.json",
+        f"{RESULTS}/model/fingerprint.json",
+        f"{RESULTS}/model/tokenizer_settings.json",
+    ]
+
+
+def evidence_texts():
+    """Return the files with texts and answers; a machine that only evaluates has none."""
+    if CARRIED.evaluates_only:
+        return []
+    return [f"{RESULTS}/corpus/evaluation.parquet", f"{RESULTS}/corpus/reference.parquet"]
+
+
+rule pack_evidence:
+    input:
+        kept=evidence_files(),
+        texts=evidence_texts(),
+        calendar=CAMPAIGN.tables.calendar,
+        exclusions=CAMPAIGN.tables.exclusions,
+        expenses=CAMPAIGN.tables.expenses,
+        tariffs=CAMPAIGN.tables.tariffs,
+    output:
+        bag=f"{RESULTS}/evidence.zip",
+    log:
+        f"{RESULTS}/logs/pack_evidence.log",
+    params:
+        settings=settings(
+            "pack_evidence",
+            packages=("bagit", "pyarrow"),
+            campaign=CAMPAIGN.campaign,
+            texts=CAMPAIGN.evidence == "texts",
+            steps=step_settings(),
+            configuration={
+                "campaign": CAMPAIGN.model_dump(mode="json"),
+                "variants": [one.model_dump(mode="json") for one in PLAN.variants],
+                "offers": [one.model_dump(mode="json") for one in PLAN.offers],
+            },
+            versions=versions(("numpy", "pandas", "pandera", "pydantic", "scipy", "tzdata")),
+        ),
+    message:
+        "Pack the evidence"
+    script:
+        "../scripts/pack_evidence.py"
+
+
+rule evidence:
+    input:
+        rules.pack_evidence.output.bag,

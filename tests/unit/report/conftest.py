@@ -21,6 +21,8 @@ from atpar.journal import journal
 from atpar.money.keep import keep_ledger
 from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
 from atpar.money.tables import write_table
+from atpar.report.charts import blank_svg
+from atpar.report.sections import measured, planned
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -532,3 +534,10 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     write_decision(folder)
     (folder / "report.html").write_text("<!DOCTYPE html><title>report</title>", encoding="utf-8")
     return Evidence(folder, {**INPUTS, "exclusions": [folder / "exclusions.tsv"]}, STEPS)
+
+
+@pytest.fixture
+def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the charts blank, for tests that ask about the page around them."""
+    for section in (measured, planned):
+        monkeypatch.setattr(section, "to_svg", lambda _, title: blank_svg(title, "left out"))

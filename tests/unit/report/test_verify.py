@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,24 @@ def test_input_outside_the_bag_isn_t_read(opened: Path) -> None:
 def test_campaign_without_a_journal_has_nothing_to_prove(evidence: Any, tmp_path: Path) -> None:
     with pytest.raises(AtparError, match="no journal"):
         pack(evidence, tmp_path / "bag.zip", folder=tmp_path, files=[], inputs={})
+
+
+def test_machine_without_the_corpus_packs_no_hashes(
+    evidence: Any, bag: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(evidence.folder, tmp_path / "demo"))
+    (folder / "corpus/evaluation.parquet").unlink()
+    here = {
+        "folder": folder,
+        "files": [folder / path.relative_to(evidence.folder) for path in evidence.files],
+    }
+    other = pack(evidence, tmp_path / "bag.zip", **here)
+    with zipfile.ZipFile(bag) as one, zipfile.ZipFile(other) as two:
+        missing = set(one.namelist()) - set(two.namelist())
+    assert missing == {"demo-evidence/data/corpus/entries.csv"}
+    assert verify_bag(other).holds
+    with pytest.raises(AtparError, match="evidence: hashes"):
+        pack(evidence, tmp_path / "texts.zip", texts=True, **here)
 
 
 class Arguments:

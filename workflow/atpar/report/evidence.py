@@ -47,10 +47,7 @@ def pack_evidence(
             f"{folder / 'journal'}: no journal there, so there is nothing to prove; bring the "
             "journals along with the passes"
         )
-    if texts:
-        packed |= {path: folder / path for path in TEXTS}
-    else:
-        packed["corpus/entries.csv"] = entry_hashes(folder / TEXTS[0])
+    packed |= _corpus(folder, texts)
     roles = {}
     for role, paths in inputs.items():
         roles[role] = []
@@ -71,6 +68,21 @@ def pack_evidence(
     }
     packed["manifest.json"] = _json(manifest)
     write_bag(output, f"{campaign}-evidence", packed, _about(campaign, folder))
+
+
+def _corpus(folder: Path, texts: bool) -> dict[str, Path | bytes]:
+    """Return what of the corpus is packed: the texts, their hashes, or nothing where there are
+    no texts because the passes were carried in from other machines.
+    """
+    present = (folder / TEXTS[0]).exists()
+    if texts and not present:
+        raise AtparError(
+            f"{folder / TEXTS[0]}: missing, so the texts can't be packed; set `evidence: hashes`, "
+            "or pack the bag on a machine that has the corpus"
+        )
+    if texts:
+        return {path: folder / path for path in TEXTS}
+    return {"corpus/entries.csv": entry_hashes(folder / TEXTS[0])} if present else {}
 
 
 def digests(folder: Path) -> dict[str, Any]:
