@@ -10,13 +10,13 @@ from atpar.decision.words import and_list, plural
 from atpar.money.tables import is_true
 
 WORK = {
-    "seal_digest": "the sealed protocol",
-    "evaluation_digest": "the evaluation corpus",
-    "model_digest": "the model",
-    "tokenizer_digest": "the tokenizer",
-    "entries_truncated": "the truncation",
+    "seal_digest": "Its passes were measured under another sealed protocol.",
+    "evaluation_digest": "Its passes ran over another evaluation corpus.",
+    "model_digest": "Its passes ran another model than the reference's.",
+    "tokenizer_digest": "Its passes used another tokenizer than the reference's.",
+    "entries_truncated": "Its passes cut other entries than the reference's.",
 }
-"""What must be equal for two options to have done the same work, column -> its name."""
+"""What must be equal for two options to have done the same work, and what is said if it isn't."""
 
 
 def objections(tables: Tables, option: Key) -> list[Objection]:
@@ -49,16 +49,16 @@ def unfinished(tables: Tables, option: Key) -> Iterator[tuple[str, str]]:
 def other_work(tables: Tables, option: Key) -> Iterator[tuple[str, str]]:
     """Another corpus, model, tokenizer or truncation is other work, at whatever price [P7]."""
     standard = common_work(tables)
-    for column, name in WORK.items():
+    for column, otherwise in WORK.items():
         own = {row[column] for row in tables.counted(option)}
         if not own or own == {standard[column]} != {None}:
             continue
         if column == "entries_truncated":
             yield "work", _truncation(own, standard[column], tables.protocol)
         elif standard[column] is None:
-            yield "work", f"{name.capitalize()} isn't the same for all options."
+            yield "work", f"The options don't agree in {column}, so none of them is a standard."
         else:
-            yield "work", f"{name.capitalize()} isn't the one that the other options had."
+            yield "work", otherwise
 
 
 def _truncation(own: set[str | None], standard: str | None, protocol: Any) -> str:

@@ -107,7 +107,7 @@ def _row(
         "sessions": len({row["session_id"] for row in counted}),
         **_work(good),
         **_spent([*own, *spent]),
-        **_quality(counted, good, metric),
+        **_quality(good, metric),
         "definition": DEFINITION,
     }
 
@@ -187,15 +187,18 @@ def _spent(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _quality(counted: Sequence[Row], good: Sequence[Row], metric: str) -> dict[str, Any]:
-    """Return the verdict over all counted passes: accepted only if each one is [P22]."""
+def _quality(good: Sequence[Row], metric: str) -> dict[str, Any]:
+    """Return the verdict over the counted passes that ended well: accepted only if each one is.
+
+    A pass that failed has no quality; the rule on failed passes judges it.
+    """
     values = [number(row["metric_value"]) for row in good if row["metric_value"]]
     verdict = "accepted"
-    if any(row["corpus_accepted"] == "false" for row in counted):
+    if any(row["corpus_accepted"] == "false" for row in good):
         verdict = "rejected"
-    elif not counted or not all(is_true(row["corpus_accepted"]) for row in counted):
+    elif not good or not all(is_true(row["corpus_accepted"]) for row in good):
         verdict = "not judged"
-    failed = dict.fromkeys(check for row in counted for check in parts(row["failed_checks"]))
+    failed = dict.fromkeys(check for row in good for check in parts(row["failed_checks"]))
     return {
         "metric": metric,
         "metric_value": repr(median(values)) if values else None,

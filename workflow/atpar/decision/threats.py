@@ -5,7 +5,7 @@ from typing import Any
 
 from atpar.decision.balance import Tables
 from atpar.decision.model import Threat
-from atpar.decision.words import and_list, plural
+from atpar.decision.words import and_list, brief, plural
 from atpar.money.tables import is_true
 
 LARGEST_DISAGREEMENT_S = 1.0
@@ -22,6 +22,7 @@ def threats(tables: Tables) -> list[Threat]:
         *changed_machines(tables),
         *series(tables),
         *attempts(tables),
+        *recoveries(tables),
         *prices(tables),
     ]
     return [Threat(name=name, sentence=sentence) for name, sentence in found]
@@ -128,6 +129,19 @@ def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
     busy = [row["attempt_id"] for row in tables.attempts if "busy" in (row["notes"] or "")]
     if busy:
         yield "busy device", f"Other processes were on the device during {and_list(busy)}."
+
+
+def recoveries(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Variants that recover another one's failures, with what that cost [P18]."""
+    for (offer, variant), row in tables.summary.items():
+        failed = tables.summary.get((offer, row["recovers"]))
+        if failed is not None:
+            attempts = plural(int(failed["failures"]), "failed attempt")
+            yield (
+                "recovery",
+                f"{variant} on {offer} recovers {row['recovers']}: the {attempts} of the latter "
+                f"are part of its balance, {brief(row['attempts_wall_s'])} of attempts in all.",
+            )
 
 
 def prices(tables: Tables) -> Iterator[tuple[str, str]]:

@@ -74,22 +74,26 @@ def check_pass(
     """Return the findings for one pass as plain values, ready for the checks file."""
     findings = Findings()
     check_record(record, predictions, len(expected), digests, findings)
-    schema = pq.read_schema(predictions)
-    problems = column_problems(schema, len(labels))
+    problems = column_problems(pq.read_schema(predictions), len(labels))
     named = score_labels(predictions)
     if not problems and named != labels:
         problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
     for problem in problems:
         findings.fail("format", problem)
-    observed = column(predictions, "id") if "id" in schema.names else expected[:0]
-    check_ids(observed, expected, findings)
-    rows_ok = not problems and check_rows(observed, predictions, labels, findings)
-    if record["entries_completed"] != len(observed):
-        findings.fail(
-            "counts",
-            f"the record says {record['entries_completed']} entries completed, "
-            f"the file holds {len(observed)}",
-        )
+    # Without its columns a file has no ids, rows or scores to check.
+    rows_ok = not problems
+    if problems:
+        findings.facts.update(no_facts(len(expected)))
+    else:
+        observed = column(predictions, "id")
+        check_ids(observed.drop_null(), expected, findings)
+        rows_ok = check_rows(observed, predictions, labels, findings)
+        if record["entries_completed"] != len(observed):
+            findings.fail(
+                "counts",
+                f"the record says {record['entries_completed']} entries completed, "
+                f"the file holds {len(observed)}",
+            )
     return {
         **findings.facts,
         "format_ok": not problems,
@@ -132,17 +136,18 @@ def check_record(
 
 def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> None:
     """Find duplicated, missing and foreign ids, and whether the order is that of passage."""
-    facts = {
-        "expected_ids": len(expected),
-        "observed_ids": len(observed),
-        "ids_match": True,
-        "order_match": True,
-        "duplicates": 0,
-        "missing": 0,
-        "foreign": 0,
-        "examples": {},
-    }
-    findings.facts.update(facts)
+    findings.facts.update(
+        {
+            "expected_ids": len(expected),
+            "observed_ids": len(observed),
+            "ids_match": True,
+            "order_match": True,
+            "duplicates": 0,
+            "missing": 0,
+            "foreign": 0,
+            "examples": {},
+        }
+    )
     if observed.equals(expected):  # the expected ids are distinct, so nothing else can be wrong
         return
     distinct = pc.unique(observed)
@@ -162,13 +167,20 @@ def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> Non
                 f"{len(ids)} {name} of {len(expected)} ids, such as {facts['examples'][name]}",
             )
     facts["ids_match"] = not facts["missing"] and not facts["foreign"]
-    # What is left of both, in order: a missing id isn't a fault of order too.
-    kept = observed.filter(pc.is_in(observed, value_set=expected))
+    # The first of each id that is expected: one that is missing or doubled isn't out of order too.
+    kept = distinct.filter(pc.is_in(distinct, value_set=expected))
     places = pc.index_in(kept, value_set=expected).to_numpy(zero_copy_only=False)
     facts["order_match"] = bool(np.all(np.diff(places.astype(np.int64)) >= 0))
     if not facts["order_match"]:
         row = int(np.argmax(np.diff(places.astype(np.int64)) < 0)) + 1
         findings.fail("order", f"ids aren't in the order of passage, first at {kept[row]}")
+
+
+def no_facts(expected: int) -> dict[str, Any]:
+    """Return the facts on ids of a file whose columns can't be read."""
+    unknown = ("observed_ids", "order_match", "duplicates", "missing", "foreign")
+    known = {"expected_ids": expected, "ids_match": False, "examples": {}}
+    return {**known, **dict.fromkeys(unknown)}
 
 
 def check_rows(

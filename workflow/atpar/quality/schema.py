@@ -1,5 +1,7 @@
 """Schema of a prediction file: what it must look like, column by column [P11]."""
 
+from collections.abc import Callable
+
 import pandera.pandas as pa
 import pyarrow
 
@@ -36,26 +38,31 @@ def _is_text(kind: pyarrow.DataType) -> bool:
     return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
 
 
+def _each(test: Callable, name: str) -> pa.Check:
+    """Return a check of each value; absent values are checked too, a few failures are kept."""
+    return pa.Check(test, name=name, ignore_na=False, n_failure_cases=EXAMPLES)
+
+
 PREDICTIONS = pa.DataFrameSchema(
     {
         "id": pa.Column(
             nullable=True,
-            checks=pa.Check(lambda ids: ids.notna(), name="ids_absent", n_failure_cases=EXAMPLES),
+            checks=_each(lambda ids: ids.notna(), "ids_absent"),
             description="Identifier of the entry, byte for byte.",
         ),
         "predicted_code": pa.Column(
             "int32",
-            checks=pa.Check.ge(0, name="labels", n_failure_cases=EXAMPLES),
+            checks=_each(lambda codes: codes >= 0, "labels"),
             description="Index of the predicted label among the model's labels; -1: none of them.",
         ),
         "scores_finite": pa.Column(
             "bool",
-            checks=pa.Check.eq(True, name="scores_finite", n_failure_cases=EXAMPLES),
+            checks=_each(lambda finite: finite, "scores_finite"),
             description="Every class has a score that is a number.",
         ),
         "label_has_top_score": pa.Column(
             "bool",
-            checks=pa.Check.eq(True, name="scores_argmax", n_failure_cases=EXAMPLES),
+            checks=_each(lambda top: top, "scores_argmax"),
             description="No other class has a larger score than the predicted one.",
         ),
     },

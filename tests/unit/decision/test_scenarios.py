@@ -1,0 +1,408 @@
+"""Scenarios from recorded passes: what the decision says, and what it must not say."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from atpar.canonical import read_json, write_json
+
+STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
+QUICK = [10.0, 10.1, 9.9, 10.2, 10.0]
+OVERLAPPING = [19.8, 20.3, 20.0, 19.9, 20.4]
+
+
+def objections(decision, variant, offer="card"):
+    """Return the names of the checks that speak against an option."""
+    option = next(one for one in decision.options if (one.offer, one.variant) == (offer, variant))
+    return [one.check for one in option.objections]
+
+
+def rows_of(campaign, table):
+    with campaign.path(f"{table}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def leading(decision):
+    return [one.variant for one in decision.leading]
+
+
+def threats(decision):
+    return {one.name for one in decision.threats}
+
+
+def test_a_clear_winner_is_chosen(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    decision, text = campaign.decide()
+    assert decision.outcome == "chosen"
+    assert str(decision.choice) == "b8 on card"
+    assert "**Chosen: b8 on card.**" in text
+    assert "10, 10.1, 9.9, 10.2, 10 (10)" in text  # every duration, in measured order
+    assert "Not separated" not in text and "Not admissible" not in text
+    assert "p95" not in text and "percentile" not in text
+
+
+def test_overlapping_options_are_not_separated(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", OVERLAPPING)
+    decision, text = campaign.decide()
+    assert decision.outcome == "tied" and decision.choice is None
+    assert leading(decision) == ["b1", "b8"]
+    assert "**Not separated: b1 on card and b8 on card.**" in text
+    assert "Chosen" not in text
+    assert "repetitions_added: 1" in decision.extension
+
+
+def test_the_cheaper_offer_is_chosen_though_slower(recorded):
+    prices = {"cheap": recorded.price("110.00"), "dear": recorded.price("2071.00")}
+    campaign = recorded(prices=prices)
+    campaign.add_option("b1", STEADY, offer="cheap")
+    campaign.add_option("b1", QUICK, offer="dear")
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on cheap"
+    assert "110.00 USD; the next one engages 2071.00 USD" in text
+    assert "Engaged: 110.00 USD for 1 accepted deliverable." in text
+
+
+def test_a_fast_variant_that_fails_one_subgroup_is_not_admissible(recorded):
+    campaign = recorded(protocol={"tolerance": {"reference": "b1", "largest_drop": 0.05}})
+    campaign.add_option("b1", STEADY)
+    # Two of the 20 long entries: 0.01 overall, 0.10 within the subgroup.
+    campaign.add_option("int8", QUICK, table=campaign.table(campaign.wrong([181, 183])))
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "int8") == ["quality"]
+    assert "subgroup_tolerance" in text
+    assert "Bucket long: accuracy is 0.1 below the reference's 0.9" in text
+    assert "Chosen: int8" not in text
+
+
+def test_label_flips_inside_the_tolerance_are_shown_and_accepted(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("bf16", QUICK, table=campaign.table(campaign.wrong([1, 2])))
+    decision, _ = campaign.decide()
+    assert str(decision.choice) == "bf16 on card"
+    quality = read_json(campaign.path("quality/card/bf16.json"))["passes"][0]
+    assert quality["changed_labels"] == 2 and quality["changed_ids"] == ["001", "002"]
+    assert quality["metrics"]["accuracy"] == 0.89  # a drop of exactly 0.01, which is accepted
+
+
+def test_label_flips_outside_the_tolerance_are_refused(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("bf16", QUICK, table=campaign.table(campaign.wrong([1, 2, 3])))
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "bf16") == ["quality"]
+    assert "accuracy is 0.015 below the reference's 0.9; at most 0.01 is accepted" in text.lower()
+
+
+def test_four_successes_and_a_failure_are_not_admissible_by_default(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK[:4])
+    campaign.add_pass("b8", 5, status="out_of_memory", entries_completed=180, wall_time_s=3.0)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "b8") == ["memory"]
+    assert "1 of 5 passes failed (1 x out_of_memory in measured; 180 of 200 entries" in text
+    summary = {row["variant"]: row for row in rows_of(campaign, "summary")}["b8"]
+    assert (summary["successes"], summary["failures"]) == ("4", "1")
+    assert len(summary["durations_s"].split(";")) == 4  # the short failed pass is no duration
+
+
+def test_a_failure_may_be_accepted_by_the_sealed_rule(recorded):
+    campaign = recorded(protocol={"failed_passes_accepted": 1})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK[:4])
+    campaign.add_pass("b8", 5, status="signal", signal=9, entries_completed=0)
+    decision, text = campaign.decide()
+    assert objections(decision, "b8") == []
+    # Both cost the same; b1 had no failure, so it comes first although it is slower.
+    assert str(decision.choice) == "b1 on card"
+    assert "b8 on card had 1 failed attempt" in text
+
+
+def test_a_failed_attempt_that_was_repeated_stays_visible(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    campaign.add_pass("b1", 3, attempt_number=2, main_time_s=20.0)
+    campaign.add_pass("b8", 3, attempt_number=2, status="error", entries_completed=10)
+    campaign.add_pass("b8", 3, attempt_number=3, main_time_s=10.0)
+    decision, _ = campaign.decide()
+    assert objections(decision, "b8") == []
+    rows = rows_of(campaign, "attempts")
+    assert len(rows) == 13
+    repeated = [row for row in rows if row["attempt_id"].startswith("card/b8/3/")]
+    assert [row["counted"] for row in repeated] == ["false", "false", "true"]
+    assert str(decision.choice) == "b1 on card"
+
+
+def test_an_excluded_pass_keeps_its_trace(recorded):
+    campaign = recorded(exclusions="card/b8/2/1\tanother user's job\tticket 4711\n")
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", [10.0, 31.0, 9.9, 10.2, 10.0])
+    campaign.add_pass("b8", 2, attempt_number=2, main_time_s=10.1)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b8 on card"
+    assert "excluded" in threats(decision)
+    assert "card/b8/2/1: another user's job (ticket 4711)" in text
+    rows = {row["attempt_id"]: row for row in rows_of(campaign, "attempts")}
+    assert rows["card/b8/2/1"]["excluded"] == "true"
+    assert rows["card/b8/2/1"]["main_time_s"] == "31.0"
+
+
+def test_an_excluded_pass_that_was_not_repeated_leaves_the_option_unfinished(recorded):
+    campaign = recorded(exclusions="card/b8/2/1\tanother user's job\tticket 4711\n")
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    decision, text = campaign.decide()
+    assert decision.outcome == "unfinished" and decision.choice is None
+    assert objections(decision, "b8") == ["unfinished"]
+    assert "1 of 5 planned passes is missing (1 attempt excluded)." in text
+    assert "Chosen" not in text
+
+
+def test_nothing_accepted_is_no_option_and_the_spending_stays(recorded):
+    campaign = recorded(protocol={"minimum": 0.95})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    decision, text = campaign.decide()
+    assert decision.outcome == "none" and decision.leading == []
+    assert "**No option is admissible.**" in text
+    assert "220.00 USD | 0 of 1 | undefined" in text
+    assert "Chosen" not in text
+
+
+def test_two_software_stacks_are_compared_as_whole_configurations(recorded):
+    prices = {"a": recorded.price("110.00"), "b": recorded.price("220.00")}
+    campaign = recorded(prices=prices, stacks={"b": {"torch": "2.12.0"}})
+    campaign.add_option("b1", STEADY, offer="a")
+    campaign.add_option("b1", QUICK, offer="b")
+    decision, text = campaign.decide()
+    assert "software stacks" in threats(decision)
+    assert "torch (2.13.0 on a, 2.12.0 on b)" in text
+    assert "whole configurations" in text
+
+
+def test_two_corpora_with_one_rejected_are_an_incomplete_delivery(recorded):
+    corpora = ["north"] * 100 + ["south"] * 100
+    campaign = recorded(
+        protocol={
+            "deliverables": ["north", "south"],
+            "deliverable_column": "corpus",
+            "subgroups": [],
+            "tolerance": {"reference": "b1", "largest_drop": 0.02},
+        },
+        columns={"corpus": corpora},
+    )
+    campaign.add_option("b1", STEADY)
+    # Three of the south: 0.015 overall, which is accepted, 0.03 of the south, which isn't.
+    campaign.add_option("b8", QUICK, table=campaign.table(campaign.wrong([101, 102, 103])))
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "b8") == ["deliverables"]
+    assert "1 of 2 expected deliverables isn't accepted: south." in text
+    rows = rows_of(campaign, "deliverables")
+    assert [row["accepted"] for row in rows] == ["true", "true", "true", "false"]
+    assert [row["attempt_id"] for row in rows] == ["card/b1/1/1", "card/b1/1/1", "card/b8/1/1", ""]
+
+
+def test_a_recovery_variant_pays_for_what_it_recovers(recorded):
+    campaign = recorded(recovers={"b8-split": "b8"})
+    campaign.add_option("b1", STEADY)
+    for repetition in range(1, 6):
+        campaign.add_pass(
+            "b8", repetition, status="out_of_memory", entries_completed=150, wall_time_s=8.0
+        )
+    campaign.add_option("b8-split", QUICK)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b8-split on card"
+    assert objections(decision, "b8") == ["memory"]
+    rows = {row["variant"]: row for row in rows_of(campaign, "summary")}
+    own = sum(QUICK) + 5 * 4
+    assert float(rows["b8-split"]["attempts_wall_s"]) == pytest.approx(own + 5 * 8)
+    assert float(rows["b8"]["attempts_wall_s"]) == pytest.approx(own + 5 * 8)
+    assert "b8-split on card recovers b8" in text
+
+
+def test_an_interrupted_pass_is_no_success(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK[:4])
+    campaign.add_pass("b8", 5, attempt_number=1, finish=False)
+    decision, text = campaign.decide()
+    assert objections(decision, "b8") == ["failures"]
+    assert "interrupted" in text
+    rows = rows_of(campaign, "attempts")
+    assert rows[-1]["status"] == "interrupted" and rows[-1]["main_time_s"] == ""
+
+
+def test_missing_passes_are_unfinished(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK[:3])
+    decision, text = campaign.decide()
+    assert decision.outcome == "unfinished"
+    assert "2 of 5 planned passes are missing." in text
+    assert "**Unfinished: no decision.**" in text
+
+
+def test_an_offer_that_was_not_measured_is_named(recorded):
+    campaign = recorded(planned=[("card", "b1"), ("other-card", "b1")])
+    campaign.add_option("b1", STEADY)
+    decision, text = campaign.decide()
+    assert decision.outcome == "unfinished"
+    assert "## Not measured" in text and "b1 on other-card" in text
+
+
+def test_short_spans_are_screening(recorded):
+    campaign = recorded(protocol={"minimum_span_s": 15.0})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    decision, text = campaign.decide()
+    assert decision.outcome == "screening" and decision.choice is None
+    assert leading(decision) == ["b8"]
+    assert "**Screening only: no decision.**" in text and "Chosen" not in text
+
+
+def test_the_span_minimum_itself_carries_a_decision(recorded):
+    campaign = recorded(protocol={"minimum_span_s": 10.0})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    decision, _ = campaign.decide()
+    assert decision.outcome == "chosen"
+
+
+def test_an_aa_control_that_is_told_apart_flags_the_series(recorded):
+    campaign = recorded(protocol={"control": ["b8", "b8-again"]})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    campaign.add_option("b8-again", [time + 5 for time in QUICK])
+    decision, text = campaign.decide()
+    assert "A/A control" in threats(decision)
+    assert "the whole series is in doubt" in text
+    assert decision.outcome == "tied"
+
+
+def test_an_aa_control_that_is_not_told_apart_flags_nothing(recorded):
+    campaign = recorded(protocol={"control": ["b8", "b8-again"]})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    campaign.add_option("b8-again", [10.1, 9.9, 10.0, 10.2, 10.1])
+    decision, text = campaign.decide()
+    assert "A/A control" not in threats(decision)
+    assert "in doubt" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"entries_truncated": 12}, "truncat"),
+        ({"tokenizer_digest": "0" * 64}, "tokenizer"),
+    ],
+)
+def test_other_work_is_refused(recorded, change, word):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK, **change)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "b8") == ["work"]
+    assert word in text.lower()
+
+
+def test_a_pass_over_another_corpus_is_refused(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK, evaluation_digest="0" * 64)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert objections(decision, "b8") == ["work", "quality"]
+    assert "Its passes ran over another evaluation corpus." in text
+
+
+def test_a_threshold_moved_after_the_fact_lets_nobody_in(recorded):
+    campaign = recorded(protocol={"minimum": 0.92})
+    campaign.add_option("b1", STEADY)
+    campaign.judge()
+    campaign.tabulate()
+    campaign.pay()
+    # Somebody lowers the sealed minimum: the seal's digest is another one, the attempts name the
+    # old one, and the tables still hold the old verdicts.
+    seal = read_json(campaign.path("protocol/seal.json"))
+    seal["sealed"]["protocol"]["minimum"] = 0.5
+    seal["digest"] = "1" * 64
+    write_json(campaign.path("protocol/seal.json"), seal)
+    decision, text = campaign.decide_again()
+    assert decision.outcome == "none"
+    assert objections(decision, "b1") == ["work", "quality"]
+    assert "measured under another sealed protocol" in text
+
+
+def test_an_uncovered_window_and_a_missed_deadline_are_named(recorded):
+    prices = {
+        "short": recorded.price("100.00", covers=False),
+        "late": recorded.price("110.00", meets_deadline=False),
+        "fine": recorded.price("220.00", meets_deadline=True),
+    }
+    campaign = recorded(prices=prices)
+    for offer in prices:
+        campaign.add_option("b1", STEADY, offer=offer)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on fine"
+    assert objections(decision, "b1", "short") == ["coverage"]
+    assert objections(decision, "b1", "late") == ["deadline"]
+    assert "doesn't cover the window of 96.0 h" in text
+
+
+def test_an_unknown_amount_is_no_lowest_amount(recorded):
+    prices = {
+        "unknown": recorded.price(None, reason="no price of storage"),
+        "known": recorded.price("220.00"),
+    }
+    campaign = recorded(prices=prices)
+    campaign.add_option("b1", QUICK, offer="unknown")
+    campaign.add_option("b1", STEADY, offer="known")
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on known"
+    assert objections(decision, "b1", "unknown") == ["cost"]
+    assert "no price of storage" in text
+
+
+def test_two_modes_are_called_unstable(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", [10.0, 10.1, 10.2, 19.5, 20.1])
+    decision, text = campaign.decide()
+    assert "unstable" in threats(decision)
+    assert "10, 10.1, 10.2, 19.5, 20.1 (10.2)" in text
+
+
+def test_the_text_follows_from_the_tables(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    _, before = campaign.decide()
+    table = campaign.path("balance.csv")
+    table.write_text(table.read_text().replace("220.00", "330.00"))
+    _, after = campaign.decide_again()
+    assert "330.00 USD" in after and "220.00" not in after
+    assert after == before.replace("220.00", "330.00")
+
+
+def test_a_quick_pass_with_broken_scores_is_no_success(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    table = campaign.table()
+    scores = np.array(table["scores"].to_pylist(), np.float32)
+    scores[5] = np.nan
+    broken = recorded.table(table["id"].to_pylist(), table["predicted"].to_pylist(), scores)
+    campaign.add_option("b8", QUICK, table=broken)
+    decision, text = campaign.decide()
+    assert objections(decision, "b8") == ["quality"]
+    assert "scores_finite" in text
