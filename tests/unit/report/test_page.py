@@ -108,8 +108,8 @@ def test_page_has_every_part_and_loads_nothing(campaign: Path) -> None:
 
 
 def test_answer_comes_first_with_its_figures(page: Outline) -> None:
-    first = page.text.index("Chosen")
-    assert first < page.text.index("What separates them") < page.text.index("Balance")
+    first = page.text.index("Not finished")
+    assert first < page.text.index("What separates them") < page.text.index("What was engaged")
     row = ("grouped-8 on two-threads",)
     assert page.cell("leading", row, "Per deliverable") == "220.00 USD"
     assert page.cell("leading", row, "Median, s") == "6.50"
@@ -121,8 +121,8 @@ def test_answer_comes_first_with_its_figures(page: Outline) -> None:
     [
         ("tied", "Not told apart"),
         ("none", "Nothing admissible"),
-        ("screening", "Screening: no decision"),
-        ("unfinished", "Unfinished: no decision"),
+        ("screening", "Screening"),
+        ("chosen", "Decided"),
     ],
 )
 @pytest.mark.usefixtures("quick_charts")
@@ -211,6 +211,7 @@ def test_balance_shows_verdict_and_raw_durations(page: Outline) -> None:
     row = ("one-thread", "batch-8")
     assert page.cell("balance", row, "Accepted") == "0 of 1"
     assert page.cell("balance", row, "Durations, s") == "27.00; 27.40; 27.10"
+    assert page.cell("balance", row, "Admissible") == "✕ no"
     assert page.cell("balance", row, "Quality") == "✓ accepted"
 
 

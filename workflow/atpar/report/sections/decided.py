@@ -14,11 +14,11 @@ from atpar.report.tables import Column, Row, table
 from atpar.report.values import VERDICTS, Mark, flag, money, number, score, seconds
 
 OUTCOMES: dict[str, tuple[str, Mark]] = {
-    "chosen": ("Chosen", "good"),
+    "chosen": ("Decided", "good"),
     "tied": ("Not told apart", "caution"),
     "none": ("Nothing admissible", "bad"),
-    "screening": ("Screening: no decision", "caution"),
-    "unfinished": ("Unfinished: no decision", "caution"),
+    "screening": ("Screening", "caution"),
+    "unfinished": ("Not finished", "caution"),
 }
 
 LEADING = (

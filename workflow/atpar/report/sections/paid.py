@@ -5,7 +5,16 @@ from collections.abc import Callable
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.values import DASH, VERDICTS, each_seconds, flag, money, number
+from atpar.report.values import (
+    DASH,
+    VERDICTS,
+    Mark,
+    each_seconds,
+    flag,
+    money,
+    number,
+    plain,
+)
 
 
 def _amount(title: str, key: str, reason: str | Callable[[Row], str | None]) -> Column:
@@ -16,9 +25,12 @@ def _hourly(row: Row) -> str | None:
     return "billed by the hour: there is no package" if row.get("billing") == "hourly" else None
 
 
+ADMISSIBLE: dict[str, Mark] = {"yes": "good", "no": "bad"}
+
 BALANCE = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
+    Column("Admissible", "admissible", marks=ADMISSIBLE, otherwise="nothing was decided yet"),
     Column("Quality", "quality_verdict", marks=VERDICTS, reason="unmeasured"),
     Column("Accepted", "accepted", numeric=True),
     _amount("Engaged", "engaged_amount", "engaged_reason"),
@@ -94,6 +106,10 @@ def balance_section(material: Material) -> Section:
 def _with_measurements(material: Material) -> list[Row]:
     """Return the balance with each option's verdict and durations, which [P35] asks for."""
     measured = {(row.get("offer"), row.get("variant")): row for row in material.rows("summary")}
+    judged = {
+        (one.get("offer"), one.get("variant")): plain(one.get("admissible"))
+        for one in material.document("decision").get("options", [])
+    }
     rows = []
     for row in material.rows("balance"):
         own = measured.get((row.get("offer"), row.get("variant")), {})
@@ -101,6 +117,7 @@ def _with_measurements(material: Material) -> list[Row]:
         rows.append(
             {
                 **row,
+                "admissible": judged.get((row.get("offer"), row.get("variant")), ""),
                 "accepted": f"{row.get('deliverables_accepted') or DASH} of {expected}",
                 "quality_verdict": own.get("quality_verdict", ""),
                 "durations_s": own.get("durations_s", ""),
