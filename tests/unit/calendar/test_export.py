@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from icalendar import Calendar
 
+from atpar.calendar.current import offer_calendars
 from atpar.calendar.draw import draw_calendar
 from atpar.calendar.export import timeline_chart, write_ics
-from atpar.calendar.plan import offer_calendars
 from atpar.calendar.planned import planned_starts, window_summary
 from atpar.calendar.tasks import read_tasks
 from atpar.config.campaign import Money

@@ -5,10 +5,10 @@ It can run before anything is rented: attempts are taken from the journals if th
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
+from atpar.calendar.current import offer_calendars
 from atpar.calendar.export import draw_timeline, write_ics
-from atpar.calendar.plan import offer_calendars
+from atpar.calendar.measured import as_row
 from atpar.calendar.table import CALENDAR, calendar_rows
 from atpar.calendar.tasks import read_tasks
 from atpar.calendar.timeline import deadline_instant
@@ -30,15 +30,9 @@ def draw_calendar(
     deadline: str | None,
 ) -> None:
     """Write the calendar of all offers in four forms; `passes` as in `plan_calendar`."""
-    attempts = [_as_row(record) for path in journals for record in read_attempts(path)]
+    attempts = [as_row(record) for path in journals for record in read_attempts(path)]
     planned = [(offer, variant, int(repetition)) for offer, variant, repetition in passes]
     found = offer_calendars(read_tasks(Path(tasks)), planned, attempts, offers, zone)
     write_table(calendar, calendar_rows(found), CALENDAR)
     write_ics(ics, found, campaign, deadline_instant(deadline, zone))
     draw_timeline(svg, png, found, zone)
-
-
-def _as_row(record: dict[str, Any]) -> dict[str, Any]:
-    """Return what the calendar needs of a record, as the attempts table would hold it."""
-    keys = ("offer", "variant", "repetition", "started_utc", "finished_utc", "wall_time_s")
-    return {key: None if record.get(key) is None else str(record[key]) for key in keys}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from typing import Any
 
 from atpar.calendar.timeline import ZERO, PassTime
 
@@ -70,3 +71,9 @@ def _pass_time(key: PassKey, attempts: Sequence[Mapping[str, str | None]]) -> Pa
         actual_end=max(ends, default=None),
         attempts=len(attempts),
     )
+
+
+def as_row(record: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return what the calendar needs of a journal's record, as the attempts table would hold it."""
+    keys = ("offer", "variant", "repetition", "started_utc", "finished_utc", "wall_time_s")
+    return {key: None if record.get(key) is None else str(record[key]) for key in keys}

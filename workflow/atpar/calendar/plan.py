@@ -1,14 +1,12 @@
 """The stage: from the calendar table and the attempts to calendar.csv and window.csv."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-from atpar.calendar.measured import PassKey, pass_times
-from atpar.calendar.planned import calendars, next_hour
+from atpar.calendar.current import offer_calendars
 from atpar.calendar.table import CALENDAR, WINDOWS, calendar_rows, window_row
-from atpar.calendar.tasks import Task, offer_tasks, read_tasks
-from atpar.calendar.timeline import Entry, PassTime, deadline_instant, plan_offer
+from atpar.calendar.tasks import read_tasks
+from atpar.calendar.timeline import Entry, deadline_instant
 from atpar.money.tables import read_rows, write_table
 
 
@@ -38,35 +36,3 @@ def plan_calendar(
         WINDOWS,
     )
     return found
-
-
-def offer_calendars(
-    tasks: Sequence[Task],
-    planned: Sequence[PassKey],
-    attempts: Sequence[dict],
-    offers: Sequence[str],
-    zone: str,
-) -> dict[str, list[Entry]]:
-    """Return each offer's calendar with what its attempts took.
-
-    Where no task has a fixed start, the offer's first pass stands at its actual start and the tasks
-    before it are counted back from there; without any attempt the next full hour is the start.
-    """
-    times = pass_times(planned, [row for row in attempts if row["offer"] in set(offers)])
-    starts = [one.actual_start for one in times if one.actual_start]
-    anywhere = min(starts, default=None)
-    result: dict[str, list[Entry]] = {}
-    for offer in offers:
-        own = [one for one in times if one.offer == offer]
-        first = min((one.actual_start for one in own if one.actual_start), default=anywhere)
-        origin = next_hour() if first is None else first - _lead(tasks, own, offer, zone)
-        result |= calendars(tasks, own, [offer], zone, origin, known=offers)
-    return result
-
-
-def _lead(tasks: Sequence[Task], passes: Sequence[PassTime], offer: str, zone: str):
-    """Return the planned time from the start of the calendar to the first pass."""
-    origin = datetime(2000, 1, 1, tzinfo=UTC)
-    entries = plan_offer(offer_tasks(tasks, offer), passes, zone, origin)
-    start = min(entry.planned_start for entry in entries)
-    return min(entry.planned_start for entry in entries if entry.kind == "passes") - start

@@ -38,7 +38,7 @@ class Money(Model):
     """Currency -> `amount@date`: what one unit of it is worth in `currency`, as dated text."""
     price_age_days: int = Field(90, ge=1)
     """A price older than this on the decision's day is flagged."""
-    campaign_cap: str | None = None
+    campaign_cap: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
     """Most that the campaign itself may spend, as decimal text; null: no cap."""
 
 

@@ -1,0 +1,113 @@
+"""The campaign's own cap: before the first pass, and between passes."""
+
+import json
+
+import pytest
+
+from atpar.calendar.cap import cap_reached, check_cap
+from atpar.config.load import load_plan
+from atpar.errors import AtparError
+from atpar.protocol.schedule import schedule
+
+TARIFF = """#tariff separator=comma decimal=point
+provider,gpu,gpus_per_lot,billing,term_days,price,price_per,currency,step_s,priced_on,source
+acme,a100,1,hourly,,10.00,lot,USD,60,2026-09-24,list
+acme,b200,2,package,1,50.00,lot,USD,,2026-09-24,list
+"""
+CALENDAR = """task\tkind\tduration\tafter\trental
+install\twork\t30min\t\tkept
+measure\tpasses\t15min\tinstall\tkept
+export\twork\t30min\tmeasure\tkept
+"""
+OFFERS = "offer\tprovider\tgpu\tbilling\na\tacme\ta100\thourly\nb\tacme\tb200\tpackage\n"
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Return a maker of configurations in an own working directory."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "tariff.csv": TARIFF,
+        "calendar.tsv": CALENDAR,
+        "offers.tsv": OFFERS,
+        "variants.tsv": "variant\tbatch_size\nb1\t1\nb8\t8\n",
+        "expenses.tsv": "expense\toffer\tunit_price\tgrounds\nfee\tb\t2.50\tinvoice\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    def make(cap):
+        names = ("calendar", "offers", "variants", "expenses")
+        return {
+            "campaign": "test",
+            "corpus": {"files": ["corpus.csv"]},
+            "model": {"path": "model"},
+            "protocol": {"tolerance": {"reference": "b1"}, "repetitions": 2},
+            "tables": {name: f"{name}.tsv" for name in names} | {"tariffs": ["tariff.csv"]},
+            "money": {"campaign_cap": cap},
+        }
+
+    return make
+
+
+def check(config):
+    plan = load_plan(config)
+    check_cap(plan, schedule([one.offer for one in plan.offers], ["b1", "b8"], 2))
+
+
+def test_a_plan_within_its_cap_passes_and_without_a_cap_everything_does(config):
+    # a: 30 min + 4 x 15 min + 30 min at 10.00 an hour; b: one day, and its fee.
+    check(config("72.50"))
+    check(config(None))
+
+
+def test_a_plan_above_its_cap_is_refused_before_any_pass(config):
+    with pytest.raises(AtparError, match=r"engages 72\.50 USD, more than money.campaign_cap"):
+        check(config("72.49"))
+
+
+def test_a_window_that_nothing_covers_has_no_known_cost(config, tmp_path):
+    (tmp_path / "calendar.tsv").write_text(CALENDAR.replace("15min", "8h"), encoding="utf-8")
+    with pytest.raises(AtparError, match="nothing priced covers the calendar of b"):
+        check(config("1000"))
+
+
+@pytest.mark.parametrize("text", ["10,5", "-1", "1e3", "ten"])
+def test_a_cap_is_a_plain_amount(config, text):
+    with pytest.raises(AtparError, match="campaign_cap"):
+        load_plan(config(text))
+
+
+def journal(results, offer, *passes):
+    folder = results / "journal"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{offer}.jsonl").open("a", encoding="utf-8") as stream:
+        for variant, repetition, wall_s in passes:
+            name = f"{offer}/{variant}/{repetition}/1"
+            record = {
+                "attempt_id": name,
+                "offer": offer,
+                "variant": variant,
+                "repetition": repetition,
+                "started_utc": "2026-12-07T09:00:00Z",
+                "wall_time_s": wall_s,
+            }
+            for event in ("started", "finished"):
+                line = {"event": event, "attempt_id": name, "record": record}
+                stream.write(json.dumps(line) + "\n")
+
+
+def test_between_passes_only_what_is_engaged_counts(config, tmp_path):
+    results = tmp_path / "results"
+    # Nothing attempted yet: 30 + 15 + 30 min at 10.00 an hour.
+    assert cap_reached(config("12.50"), results, "a", "b1", 1) is None
+    assert "12.50" in cap_reached(config("12.49"), results, "a", "b1", 1)
+    # The first pass took an hour: 30 + 60 + 15 + 30 min, the next of another variant assumed.
+    journal(results, "a", ("b1", 1, 3600))
+    assert cap_reached(config("22.50"), results, "a", "b8", 1) is None
+    assert "would engage 22.50 USD" in cap_reached(config("22.49"), results, "a", "b8", 1)
+    # The same variant again is forecast at what it took.
+    assert "30.00" in cap_reached(config("25"), results, "a", "b1", 2)
+    # The other offer engages its whole package with its first pass.
+    assert "would engage 72.50 USD" in cap_reached(config("60"), results, "b", "b1", 1)
+    assert cap_reached(config(None), results, "b", "b1", 1) is None

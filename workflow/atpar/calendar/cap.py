@@ -1,0 +1,118 @@
+"""The cap on what the campaign itself spends (`money.campaign_cap`): before it, and between passes.
+
+Light: it is checked while the Snakefile is parsed, and before each pass.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from atpar.calendar.current import offer_calendars
+from atpar.calendar.measured import as_row
+from atpar.calendar.planned import Place, plan_calendars
+from atpar.calendar.tasks import read_tasks
+from atpar.calendar.timeline import Entry, window_of
+from atpar.config.expenses import Expense
+from atpar.config.load import Plan, load_plan, read_table
+from atpar.errors import AtparError
+from atpar.journal.attempts import read_attempts
+from atpar.money.calculator import Tariff
+from atpar.money.ledger import Books, expense_rows
+from atpar.money.priced import load_tariffs
+from atpar.money.rental import engage
+
+ZERO = Decimal("0.00")
+
+
+def check_cap(
+    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+) -> None:
+    """Raise AtparError if the campaign as planned engages more than its cap.
+
+    Also where no package covers a window: what that costs isn't known, so it can't be under a cap.
+    """
+    cap = _cap(plan)
+    if cap is None:
+        return
+    cost, gaps = engaged_cost(plan, plan_calendars(plan, schedule, folder, now), folder)
+    if gaps:
+        raise AtparError(
+            f"money.campaign_cap is {cap}, but nothing priced covers the calendar of "
+            f"{', '.join(gaps)}; change the calendar or the offer"
+        )
+    if cost > cap:
+        raise AtparError(
+            f"the campaign as planned engages {cost} {plan.campaign.money.currency}, more than "
+            f"money.campaign_cap ({cap}); plan fewer passes or offers, or raise the cap"
+        )
+
+
+def cap_reached(
+    config: Mapping[str, Any], results: str | Path, offer: str, variant: str, repetition: int
+) -> str | None:
+    """Return why the next pass may not start under the cap, or None.
+
+    What every offer's attempts so far have engaged, this pass and what follows the passes (fetching
+    has to be paid too) must stay within the cap. Nothing is engaged by an offer without an attempt.
+    """
+    plan = load_plan(config)
+    cap = _cap(plan)
+    if cap is None:
+        return None
+    rows = [
+        as_row(record)
+        for path in sorted(Path(results, "journal").glob("*.jsonl"))
+        for record in read_attempts(path)
+    ]
+    tried = [(row["offer"], row["variant"], int(row["repetition"])) for row in rows]
+    known = {one.offer for one in plan.offers}
+    passes = [key for key in dict.fromkeys([*tried, (offer, variant, repetition)])
+              if key[0] in known]  # fmt: skip
+    calendars = offer_calendars(
+        read_tasks(Path(plan.campaign.tables.calendar)),
+        passes,
+        rows,
+        sorted({name for name, _, _ in passes}),
+        plan.campaign.protocol.zone,
+        known=sorted(known),
+    )
+    cost, gaps = engaged_cost(plan, calendars)
+    if gaps:
+        return f"nothing priced covers the window of {', '.join(gaps)} any more"
+    if cost > cap:
+        return (
+            f"with this pass the campaign would engage {cost} {plan.campaign.money.currency}, "
+            f"more than money.campaign_cap ({cap})"
+        )
+    return None
+
+
+def engaged_cost(
+    plan: Plan, calendars: Mapping[str, list[Entry]], folder: Path = Path()
+) -> tuple[Decimal, list[str]]:
+    """Return what the offers of `calendars` engage, and the offers that nothing covers."""
+    money = plan.campaign.money
+    books = Books(money.currency, money.rates)
+    tariffs: list[Tariff] = load_tariffs(plan.campaign.tables.tariffs, folder)
+    expenses = read_table(
+        folder / plan.campaign.tables.expenses, Expense, "row_name", may_be_empty=True
+    )
+    cost, gaps = ZERO, []
+    for name, entries in calendars.items():
+        offer, window = plan.offer(name), window_of(entries)
+        rental = engage(offer, tariffs, window.length, window.stopped)
+        if rental.amount is None or not rental.covers:
+            gaps.append(name)
+        if rental.amount is not None:
+            cost += books.convert(rental.amount, rental.currency)[0]
+            cost += books.convert(rental.stopped_amount or ZERO, rental.currency)[0]
+        cost += sum((row.get("amount") or ZERO for row in expense_rows(offer, expenses, books)),
+                    ZERO)  # fmt: skip
+    return cost, gaps
+
+
+def _cap(plan: Plan) -> Decimal | None:
+    text = plan.campaign.money.campaign_cap
+    return None if text is None else Decimal(text)
