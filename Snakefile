@@ -9,10 +9,18 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/example.smk"
-include: "workflow/rules/corpus.smk"
-include: "workflow/rules/model.smk"
-include: "workflow/rules/protocol.smk"
+include: "workflow/rules/carry.smk"
+
+
+# A machine that only evaluates takes corpus, model and seal as they were carried in.
+if not CARRIED.evaluates_only:
+
+    include: "workflow/rules/example.smk"
+    include: "workflow/rules/corpus.smk"
+    include: "workflow/rules/model.smk"
+    include: "workflow/rules/protocol.smk"
+
+
 include: "workflow/rules/passes.smk"
 include: "workflow/rules/quality.smk"
 include: "workflow/rules/money.smk"
@@ -35,3 +43,7 @@ rule passes:
 rule seal:
     input:
         f"{RESULTS}/protocol/seal.json",
+
+
+# A cluster executor sends away only what must run on the offer's own machine.
+workflow.localrules(*({rule.name for rule in workflow.rules} - {"inspect_offer", "measure_pass"}))

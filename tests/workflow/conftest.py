@@ -37,7 +37,7 @@ class Workspace:
     def snakemake(self, *arguments: str, expect: int | None = 0) -> subprocess.CompletedProcess:
         """Run snakemake on the small campaign; `expect` is the exit status, None for any."""
         done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--configfile", "small.yaml", *arguments],
+            [sys.executable, "-m", "snakemake", *arguments, "--configfile", "small.yaml"],
             cwd=self.folder,
             env=self.environment(),
             capture_output=True,
@@ -59,7 +59,7 @@ class Workspace:
 
     def to_run(self, *arguments: str) -> dict[str, int]:
         """Return rule -> number of jobs that a dry run would run, target rules aside."""
-        done = self.snakemake("-n", "--quiet", "host", "reason", *arguments)
+        done = self.snakemake(*arguments, "-n", "--quiet", "host", "reason")
         return planned_jobs(done.stdout + done.stderr)
 
     def configure(self, **changes) -> None:

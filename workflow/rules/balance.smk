@@ -37,6 +37,7 @@ def summarised_options():
 rule tabulate_attempts:
     input:
         records=measured_records(),
+        receipts=CARRIED.receipts(),
         checks=files_of_options("checks"),
         qualities=files_of_options("quality"),
         exclusions=CAMPAIGN.tables.exclusions,

@@ -100,7 +100,7 @@ def repetitions_of(offer, variant):
     return [
         repetition
         for repetition in planned
-        if Path(f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json").exists()
+        if CARRIED.has(f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json")
     ]
 
 

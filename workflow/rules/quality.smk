@@ -46,6 +46,7 @@ REFERENCE = CAMPAIGN.protocol.tolerance.reference
 rule check_predictions:
     input:
         records=files_of_repetitions("passes", ".json"),
+        receipts=lambda w: CARRIED.receipts(w.offer),
         predictions=files_of_repetitions("predictions", ".parquet"),
         reference=f"{RESULTS}/corpus/reference.parquet",
         fingerprint=f"{RESULTS}/model/fingerprint.json",

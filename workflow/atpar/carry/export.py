@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from atpar.canonical import file_digest
+from atpar.canonical import digest, file_digest
 from atpar.carry.archive import write_archive
 from atpar.carry.layout import IDENTITY, NEEDED, SCRATCH, place_of
 from atpar.errors import AtparError
@@ -41,6 +41,17 @@ def share(results: Path, campaign: str, parts: dict[str, str | None], output: Pa
         )
     _add_identity(results, files)
     write_archive(output, campaign, list(parts), files, twins)
+
+
+def state(results: Path, offers: Sequence[str]) -> str:
+    """Return a digest that changes when a share of `offers` would hold something else."""
+    patterns = ["journal/{}.jsonl", "offers/{}/*.json", "checks/{}/*.json", "quality/{}/*.json"]
+    found = sorted(
+        path for offer in offers for one in patterns for path in results.glob(one.format(offer))
+    )
+    seen = [(path, path.stat()) for path in [*found, *(results / name for name in NEEDED)]
+            if path.exists()]
+    return digest([(path.as_posix(), now.st_size, now.st_mtime_ns) for path, now in seen])[:16]
 
 
 def _add_identity(results: Path, files: Files) -> None:

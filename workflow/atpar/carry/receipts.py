@@ -53,8 +53,9 @@ def receipt_of(results: Path, archive: Path) -> Path:
     the same archive copied again is taken in again, which changes nothing.
     """
     status = archive.stat()
-    key = digest([archive.name, status.st_size, status.st_mtime_ns])[:12]
-    return results / MERGED / f"{archive.stem}-{key}.json"
+    name = archive.relative_to(results / INCOMING).with_suffix("").as_posix()
+    key = digest([name, status.st_size, status.st_mtime_ns])[:12]
+    return results / MERGED / f"{name.replace('/', '-')}-{key}.json"
 
 
 def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
@@ -63,7 +64,7 @@ def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
     elsewhere = [offer for offer in offers if offer not in here]
     due: dict[Path, tuple[list[str], list[str]]] = {}
     waiting, faults = [], []
-    for archive in sorted((results / INCOMING).glob("*.zip")):
+    for archive in sorted((results / INCOMING).rglob("*.zip")):
         receipt = receipt_of(results, archive)
         if not receipt.exists():
             waiting.append(archive)
@@ -90,6 +91,7 @@ def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
         for path in paths
         if _promises(path, elsewhere, not here) and not (results / path).exists()
     }
+    missing = any(not (results / path).exists() for path in NEEDED)
     brought = any(content["identity"] for content in taken.values())
     return Carried(
         results=results,
@@ -100,7 +102,7 @@ def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
             offer: tuple(sorted(path for path, names in concerns.items() if offer in names))
             for offer in elsewhere
         },
-        evaluates_only=not here and (brought or set(NEEDED) <= promised),
+        evaluates_only=not here and (brought or bool(waiting and missing)),
         faults=tuple(faults),
     )
 

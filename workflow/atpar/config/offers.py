@@ -31,6 +31,16 @@ class Offer(Model):
     """Disk kept during the window, in GB; null: not stated, so a gap in the ledger."""
     egress_gb: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
     """Data fetched from the rental, in GB; null: not stated, so a gap in the ledger."""
+    device_name: str | None = None
+    """The card as its driver spells it (`NVIDIA H100 PCIe`); null: told from `gpu`."""
+    partition: str | None = Field(None, pattern=r"^[\w.,-]+$")
+    """Slurm: the partition that has it."""
+    gres: str | None = Field(None, pattern=r"^\w+(:[\w.]+)?(:\d+[TGM]?)?$")
+    """Slurm: its generic resource, such as `gpu:b200:2`."""
+    constraint: str | None = None
+    """Slurm: node features it needs."""
+    node: str | None = Field(None, pattern=r"^[\w.-]+$")
+    """Slurm: the one node on which all of its passes run; null: any that fits."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto`: a GPU if there is one (ROCm answers as cuda in torch), else the CPU."""
     threads: int | None = Field(None, ge=1)

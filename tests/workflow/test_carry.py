@@ -1,0 +1,161 @@
+"""Three offers measured in three checkouts give one decision, on a machine that measured none."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+_path = Path(__file__).with_name("carrying.py")
+_spec = importlib.util.spec_from_file_location("carrying", _path)
+carrying = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(carrying)
+
+
+@pytest.fixture(scope="module")
+def ready(fresh, tmp_path_factory):
+    """A checkout with corpus, model and seal, ready to measure three offers."""
+    workspace = fresh.copy(tmp_path_factory.mktemp("ready") / "work")
+    carrying.three_offers(workspace)
+    workspace.snakemake("seal", "results/small/model/labels.json")
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def nodes(ready, tmp_path_factory):
+    """Three checkouts, each with one offer measured and exported."""
+    found = {}
+    for name in "abc":
+        node = ready.copy(tmp_path_factory.mktemp(name) / "work")
+        node.configure(here=name)
+        # In one call: the archive is packed after the passes.
+        node.snakemake("passes", "export")
+        found[name] = node
+    return found
+
+
+@pytest.fixture(scope="module")
+def merged(nodes, ready, tmp_path_factory):
+    """A laptop that took the three shares in and decided, in one call."""
+    checkout = carrying.laptop(ready, tmp_path_factory.mktemp("laptop") / "work")
+    for name, node in nodes.items():
+        carrying.hand_in(node.results / "export" / f"{name}.zip", checkout)
+    checkout.snakemake()
+    return checkout
+
+
+def as_measured_here(nodes, ready, folder):
+    """Return one checkout that measured all three offers: the nodes' files with their metadata."""
+    single = ready.copy(folder)
+    for name, node in nodes.items():
+        for part in ("passes", "predictions", "attempts", "offers"):
+            shutil.copytree(node.results / part / name, single.results / part / name)
+        (single.results / "journal").mkdir(exist_ok=True)
+        shutil.copy2(node.results / "journal" / f"{name}.jsonl", single.results / "journal")
+        shutil.copytree(
+            node.folder / ".snakemake" / "metadata",
+            single.folder / ".snakemake" / "metadata",
+            dirs_exist_ok=True,
+        )
+    return single
+
+
+def test_three_checkouts_decide_as_one(merged, nodes, ready, tmp_path):
+    single = as_measured_here(nodes, ready, tmp_path / "single")
+    assert "measure_pass" not in single.to_run()
+    single.snakemake()
+    expected, found = carrying.balance(single), carrying.balance(merged)
+    assert len(found["attempts"]) == 6
+    for part, value in expected.items():
+        assert found[part] == value, part
+
+
+def test_a_laptop_decides_without_corpus_and_model_and_reruns_nothing(merged, tmp_path):
+    assert (merged.results / "report.html").exists()
+    assert not (merged.folder / "model").exists()
+    assert not (merged.results / "corpus" / "entries.parquet").exists()
+    assert merged.to_run() == {}
+    again = merged.copy(tmp_path / "again")
+    # The same archives once more, copied anew: taken in, without any change.
+    for archive in (again.results / "incoming").glob("*.zip"):
+        archive.write_bytes(archive.read_bytes())
+    assert set(again.to_run("merge")) == {"merge_shares", "merge"}
+    before = {path: path.stat().st_mtime_ns for path in (again.results / "passes").rglob("*.json")}
+    again.snakemake("merge")
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_foreign_passes_are_sources_for_whatever_changes_here(merged, tmp_path):
+    changed = merged.copy(tmp_path / "changed")
+    changed.edit("variants.tsv", "b4	batch-size	fp32	4", "b4	batch-size	fp32	2")
+    assert "measure_pass" not in changed.to_run()
+    changed.edit("workflow/atpar/engine/span.py", "import ", "import os\nimport ")
+    assert "measure_pass" not in changed.to_run()
+
+
+def test_one_more_share_brings_only_its_own_work(merged, nodes, ready, tmp_path):
+    checkout = carrying.laptop(ready, tmp_path / "two")
+    for name in "ab":
+        carrying.hand_in(nodes[name].results / "export" / f"{name}.zip", checkout)
+    # Planned before anything is taken in: what is promised is part of the plan.
+    planned = checkout.to_run()
+    assert planned["merge_shares"] == 1 and planned["check_predictions"] == 4
+    checkout.snakemake("--until", "tabulate_attempts")
+    carrying.hand_in(nodes["c"].results / "export" / "c.zip", checkout)
+    planned = checkout.to_run()
+    assert planned["merge_shares"] == 1 and planned["check_predictions"] == 2
+    assert "measure_pass" not in planned and planned["tabulate_attempts"] == 1
+
+
+def test_a_damaged_share_is_refused_by_name_and_nothing_is_taken(nodes, ready, tmp_path):
+    checkout = carrying.laptop(ready, tmp_path / "damaged")
+    carrying.hand_in(nodes["a"].results / "export" / "a.zip", checkout)
+    torn = carrying.hand_in(nodes["b"].results / "export" / "b.zip", checkout)
+    torn.write_bytes(torn.read_bytes()[:-100])
+    done = checkout.snakemake("merge", expect=1)
+    output = done.stdout + done.stderr
+    assert "b.zip: damaged" in output
+    assert "Traceback" not in output
+    kept = {path.name for path in checkout.results.iterdir() if not path.name.startswith(".")}
+    assert kept <= {"incoming", "logs", "merged"}
+
+
+def test_export_while_a_pass_is_running(nodes, ready, tmp_path):
+    node = nodes["a"].copy(tmp_path / "running")
+    journal = node.results / "journal" / "a.jsonl"
+    last = journal.read_bytes().splitlines(keepends=True)[-1]
+    with journal.open("ab") as stream:
+        stream.write(last[: len(last) // 2])
+    node.snakemake("export")
+    with zipfile.ZipFile(node.results / "export" / "a.zip") as pack:
+        assert pack.read("journal/a.jsonl") == journal.read_bytes()[: -(len(last) // 2)]
+
+
+def test_a_node_killed_while_it_exports_leaves_the_old_archive_or_none(nodes, tmp_path):
+    node = nodes["a"].copy(tmp_path / "killed")
+    archive = node.results / "export" / "a.zip"
+    archive.unlink()
+    code = (
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from atpar.carry import archive, export\n"
+        "add, left = archive._add, [5]\n"
+        "def die(*arguments):\n"
+        "    left[0] -= 1\n"
+        "    if not left[0]:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return add(*arguments)\n"
+        "archive._add = die\n"
+        "results = Path('results/small')\n"
+        "export.export_share(results, 'small', ['a'], results / 'export/a.zip')\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", code], cwd=node.folder, env=node.environment(), check=False
+    )
+    assert killed.returncode == -9
+    assert not archive.exists()
+    node.snakemake("export")
+    assert zipfile.ZipFile(archive).testzip() is None
