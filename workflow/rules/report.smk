@@ -135,9 +135,9 @@ rule pack_evidence:
     input:
         kept=evidence_files(),
         texts=evidence_texts(),
-        calendar=CAMPAIGN.tables.calendar,
-        exclusions=CAMPAIGN.tables.exclusions,
-        expenses=CAMPAIGN.tables.expenses,
+        calendar=[CAMPAIGN.tables.calendar],
+        exclusions=[CAMPAIGN.tables.exclusions],
+        expenses=[CAMPAIGN.tables.expenses],
         tariffs=CAMPAIGN.tables.tariffs,
     output:
         bag=f"{RESULTS}/evidence.zip",
