@@ -69,6 +69,8 @@ def fit_head(
 ) -> Head:
     """Fit pooler (from its pre-trained weights) and classifier; the seed decides all chance."""
     torch.manual_seed(seed)
+    # Steps are too small to share: threads would wait for each other, and their sums would vary.
+    torch.set_num_threads(1)
     pooled = nn.Linear(pooler.in_features, pooler.out_features)
     pooled.load_state_dict(pooler.state_dict())
     classifier = nn.Linear(pooler.out_features, labels)
