@@ -184,7 +184,7 @@ def test_missing_value_is_a_dash_with_its_reason_never_zero(page: Outline) -> No
     cell = page.cell("attempts", ("one-thread/batch-8/5/1",), "Main time, s")
     assert cell.startswith("–")
     assert "it ended before the corpus was done" in page.text
-    assert page.cell("environment-one-thread", ("driver",), "Value").startswith("–")
+    assert page.cell("environment", ("driver",), "one-thread").startswith("–")
     assert "no GPU was found" in page.text
     assert "a CPU has none" in page.text
 
@@ -196,6 +196,32 @@ def test_note_of_a_missing_value_is_reached_from_its_cell(page: Outline) -> None
 
 
 @pytest.mark.usefixtures("quick_charts")
+def test_environments_stand_side_by_side(campaign: Path) -> None:
+    path = campaign / "offers/two-threads/environment.json"
+    environment = json.loads(path.read_text())
+    environment["software"] = {"torch": "2.12.0", "accelerate": None}
+    path.write_text(json.dumps(environment))
+    page = page_of(campaign)
+    assert page.cell("environment", ("software.torch",), "one-thread") == "2.13.0"
+    assert page.cell("environment", ("software.torch",), "two-threads") == "2.12.0"
+    assert page.cell("environment", ("software.torch",), "Same") == "◐ no"
+    assert page.cell("environment", ("device.name",), "Same") == "yes"
+    assert page.cell("environment", ("memory_bytes",), "one-thread") == "15.70 GiB"
+    assert "it isn't installed" in page.text and "this machine has no such field" in page.text
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_doubt_about_an_amount_is_a_note_on_it(campaign: Path) -> None:
+    change_csv(
+        campaign / "balance.csv",
+        lambda rows: rows[1].update(engaged_reason="its storage isn't stated"),
+    )
+    page = page_of(campaign)
+    cell = page.cell("balance", ("one-thread", "batch-8"), "Engaged")
+    assert re.fullmatch(r"220\.00 USD ?[a-z]", cell)
+    assert "its storage isn't stated" in page.text
+
+
 def test_money_keeps_its_digits_and_currency(campaign: Path) -> None:
     def dearer(rows):
         rows[0]["engaged_amount"] = "12345.675"

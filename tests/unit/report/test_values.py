@@ -24,7 +24,15 @@ def test_money_is_exact(value: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("6.5", "6.50"), ("123.456", "123.5"), ("12345.6", "12,346"), ("x", "x"), ("inf", "inf")],
+    [
+        ("6.5", "6.50"),
+        ("123.456", "123.5"),
+        ("12345.6", "12,346"),
+        ("0.0118", "0.0118"),
+        ("0", "0.00"),
+        ("x", "x"),
+        ("inf", "inf"),
+    ],
 )
 def test_seconds(value: str, text: str) -> None:
     assert values.seconds(value) == text

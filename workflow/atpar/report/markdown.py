@@ -18,3 +18,8 @@ def to_html(text: str, sink: int = 2) -> Markup:
         r"<(/?)h([1-6])>", lambda found: f"<{found[1]}h{min(6, int(found[2]) + sink)}>", html
     )
     return Markup(lowered.replace("<th>", '<th scope="col">'))
+
+
+def to_inline(text: str) -> Markup:
+    """Return one line of CommonMark as HTML without a paragraph around it."""
+    return Markup(_RENDERER.renderInline(text))

@@ -22,6 +22,8 @@ class Column:
     """Sentences or lists: the column gets room, and its text wraps."""
     reason: str | Callable[[Row], str | None] | None = None
     """Column with the reason of a missing value, or a function that tells it."""
+    remark: str | None = None
+    """Column with what must be known of a value that is there; it becomes a footnote too."""
     otherwise: str | None = None
     """The reason of a missing value where the row gives none."""
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -40,7 +42,8 @@ class Column:
             return Cell(self.empty) if self.empty is not None else missing(self._why(row))
         unit = row.get(self.unit, "") if self.unit else ""
         text = f"{self.form(value)} {unit}".strip()
-        return Cell(text, mark=self.marks.get(value.strip().lower()))
+        remark = row.get(self.remark) if self.remark else None
+        return Cell(text, remark=remark or None, mark=self.marks.get(value.strip().lower()))
 
     def _why(self, row: Row) -> str | None:
         given = self.reason(row) if callable(self.reason) else row.get(self.reason or "")
@@ -49,7 +52,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Note:
-    """A footnote: why values are missing."""
+    """A footnote: why values are missing, or what must be known of one."""
 
     label: str
     text: str
@@ -89,8 +92,9 @@ def table(
         for column in columns:
             cell = column.cell(row)
             label = None
-            if cell.reason is not None:
-                label = labels.setdefault(cell.reason, _label(len(labels)))
+            note = cell.reason or cell.remark
+            if note is not None:
+                label = labels.setdefault(note, _label(len(labels)))
             cells.append((cell, label))
         laid.append(cells)
     notes = [Note(label, reason) for reason, label in labels.items()]

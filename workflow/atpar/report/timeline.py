@@ -22,6 +22,7 @@ BASES = ("measured", "assumed", "forecast")
 class Bar:
     """One stretch of time on a line of the picture; instants in the calendar's own zone."""
 
+    offer: str
     line: str
     start: str
     end: str
@@ -29,18 +30,18 @@ class Bar:
 
 
 def bars(rows: list[Row]) -> list[Bar]:
-    """Return the stretches of the calendar that have a start and an end, in order of start.
+    """Return the stretches of the calendar that have both ends, by offer and start.
 
     Empty when there are none, or more lines than a picture can show.
     """
     found = [
-        Bar(_line(row), start, end, row.get("basis", ""))
+        Bar(row.get("offer", ""), _line(row), start, end, row.get("basis", ""))
         for row in rows
         if (start := _wall_time(row, "start")) and (end := _wall_time(row, "end"))
     ]
     if len({bar.line for bar in found}) > DRAWN_LINES:
         return []
-    return sorted(found, key=lambda bar: (bar.start, bar.line))
+    return sorted(found, key=lambda bar: (bar.offer, bar.start, bar.line))
 
 
 def _line(row: Row) -> str:
@@ -102,7 +103,7 @@ def timeline_chart(shown: list[Bar], total: int) -> alt.LayerChart:
 
 def describe(shown: list[Bar]) -> str:
     """Return the calendar in words."""
-    first, last = shown[0].start, max(bar.end for bar in shown)
+    first, last = min(bar.start for bar in shown), max(bar.end for bar in shown)
     return (
         f"From {instant(first)} to {instant(last)}, {len({bar.line for bar in shown})} lines. "
         "The table below holds every task."

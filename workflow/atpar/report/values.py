@@ -16,10 +16,14 @@ VERDICTS: dict[str, Mark] = {"accepted": "good", "rejected": "bad", "not judged"
 
 @dataclass(frozen=True)
 class Cell:
-    """One value as text; with a `reason`, the value is missing and `text` is an en dash."""
+    """One value as text; with a `reason`, the value is missing and `text` is an en dash.
+
+    A `remark` is what must be known of a value that is there.
+    """
 
     text: str
     reason: str | None = None
+    remark: str | None = None
     mark: Mark | None = None
 
 
@@ -68,10 +72,15 @@ def number(value: str) -> str:
 
 
 def seconds(value: str) -> str:
-    """Return a duration in seconds to the hundredth, longer ones coarser."""
+    """Return a duration in seconds to the hundredth, longer ones coarser, shorter ones finer.
+
+    A duration that isn't zero is never written as zero.
+    """
     parsed = as_float(value)
     if parsed is None:
         return value
+    if parsed and abs(parsed) < 1:
+        return f"{parsed:.3g}"
     if abs(parsed) >= 1000:
         return f"{parsed:,.0f}"
     return f"{parsed:.1f}" if abs(parsed) >= 100 else f"{parsed:.2f}"

@@ -6,33 +6,55 @@ from atpar.decision.decide import NOT_COVERED
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Callout, Facts, Listing, Section
 from atpar.report.tables import Column, Row, table
-from atpar.report.values import DASH, Cell, instant, missing, plain
-
-ENVIRONMENT = (
-    Column("What", "name"),
-    Column("Value", "value", wide=True, reason="reason"),
-)
+from atpar.report.values import DASH, Cell, instant, memory, missing, plain
 
 HIDDEN = {"definition", "digest", "reasons", "offer"}
 
 
+VARIES = {"inspected_at_utc"}
+"""Fields that differ between any two machines and mean nothing by it."""
+
+
 def environment_section(material: Material) -> Section:
-    """Return what is really on each machine; what couldn't be read says why."""
-    blocks: list[Any] = [
-        table(
-            f"environment-{offer}",
-            f"Offer {offer}, read from the machine on which it was measured.",
-            ENVIRONMENT,
-            flatten(environment),
-        )
-        for offer, environment in material.environments.items()
+    """Return what is really on each machine, side by side; what couldn't be read says why."""
+    offers = list(material.environments)
+    columns = [
+        Column("What", "name"),
+        *(Column(offer, f"value {offer}", wide=True, reason=f"reason {offer}") for offer in offers),
     ]
+    if len(offers) > 1:
+        columns.insert(1, Column("Same", "same", marks={"no": "caution"}, empty=""))
+    found = table(
+        "environment",
+        "Each offer as read from the machine on which it was measured. Where software or hardware "
+        "differ, whole configurations are compared, never single parts of them.",
+        columns,
+        _side_by_side(material.environments),
+        empty="No environment was recorded: no offer has been inspected yet.",
+    )
     return Section(
         "environment",
         "Environment",
         "Read from the machines as they are, never assumed from a card's name.",
-        blocks or [Callout("No environment was recorded: no offer has been inspected yet.")],
+        [found],
     )
+
+
+def _side_by_side(environments: dict[str, dict[str, Any]]) -> list[Row]:
+    """Return one row for each field that any environment has, with each offer's value."""
+    flat = {
+        offer: {row["name"]: row for row in flatten(environment)}
+        for offer, environment in environments.items()
+    }
+    rows = []
+    for name in dict.fromkeys(name for fields in flat.values() for name in fields):
+        row: Row = {"name": name}
+        for offer, fields in flat.items():
+            own = fields.get(name, {"value": "", "reason": "this machine has no such field"})
+            row |= {f"value {offer}": own["value"], f"reason {offer}": own["reason"]}
+        same = len({row[f"value {offer}"] for offer in flat}) == 1
+        rows.append({**row, "same": "" if name in VARIES else "yes" if same else "no"})
+    return rows
 
 
 def flatten(document: dict[str, Any]) -> list[Row]:
@@ -55,7 +77,7 @@ def flatten(document: dict[str, Any]) -> list[Row]:
             rows.append(
                 {
                     "name": path,
-                    "value": plain(value) if known else "",
+                    "value": _shown(path, value) if known else "",
                     "reason": "" if known else _reason(reasons, path),
                 }
             )
@@ -66,8 +88,17 @@ def flatten(document: dict[str, Any]) -> list[Row]:
     return rows
 
 
+def _shown(path: str, value: Any) -> str:
+    """Return a field's value; sizes and instants by the ending of their name."""
+    if isinstance(value, int) and path.endswith("_bytes"):
+        return memory(str(value))
+    return instant(value) if isinstance(value, str) and path.endswith("_utc") else plain(value)
+
+
 def _reason(reasons: dict[str, str], path: str) -> str:
     """Return the reason given for `path` or the nearest part above it."""
+    if path.startswith("software.") and path not in reasons:
+        return "it isn't installed"
     while path:
         if path in reasons:
             return str(reasons[path])
@@ -127,7 +158,7 @@ def _inputs(material: Material) -> list[Facts]:
             "seed",
             "rare_classes",
         )
-        facts.append(Facts([(_name(key), _value(corpus.get(key))) for key in keys], "Corpus"))
+        facts.append(Facts([_input(key, corpus) for key in keys], "Corpus"))
     model = material.document("model")
     if model:
         keys = (
@@ -141,7 +172,7 @@ def _inputs(material: Material) -> list[Facts]:
             "dtype",
             "usable_length",
         )
-        facts.append(Facts([(_name(key), _value(model.get(key))) for key in keys], "Model"))
+        facts.append(Facts([_input(key, model) for key in keys], "Model"))
     return facts
 
 
@@ -151,6 +182,12 @@ def _name(key: str) -> str:
 
 def _value(value: Any) -> Cell:
     return missing("it isn't recorded") if value is None else Cell(plain(value))
+
+
+def _input(key: str, document: dict[str, Any]) -> tuple[str, Cell]:
+    """Return a fact of a fingerprint; a seed is a name, not a quantity to be grouped."""
+    value = document.get(key)
+    return _name(key), _value(str(value) if key == "seed" and value is not None else value)
 
 
 def coverage_section(material: Material) -> Section:

@@ -48,7 +48,7 @@ class Facts:
 class Listing:
     """A list of sentences under an optional title."""
 
-    items: Sequence[str]
+    items: Sequence[str | Markup]
     title: str = ""
     kind: str = "listing"
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from atpar.decision.model import Decision, Option
 from atpar.decision.note import answer, rejected
-from atpar.report.markdown import to_html
+from atpar.report.markdown import to_html, to_inline
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Answer, Callout, Listing, Prose, Section
 from atpar.report.tables import Column, Row, table
@@ -32,7 +32,13 @@ LEADING = (
         reason="cost_per_deliverable_reason",
     ),
     Column(
-        "Engaged", "engaged_amount", money, numeric=True, unit="currency", reason="engaged_reason"
+        "Engaged",
+        "engaged_amount",
+        money,
+        numeric=True,
+        unit="currency",
+        reason="engaged_reason",
+        remark="engaged_reason",
     ),
     Column("Accepted", "accepted", numeric=True),
     Column("Quality", "quality_verdict", marks=VERDICTS),
@@ -59,7 +65,7 @@ def decision_section(material: Material) -> Section:
         ("Not admissible", list(rejected(decision))),
         ("Not measured", [f"{option}." for option in decision.not_measured]),
         ("What was seen in the series", [one.sentence for one in decision.threats]),
-        ("What may be done next", [decision.extension] if decision.extension else []),
+        ("What may be done next", [to_inline(decision.extension)] if decision.extension else []),
     ):
         if items:
             blocks.append(Listing(items, title))

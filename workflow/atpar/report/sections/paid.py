@@ -1,7 +1,5 @@
 """Balance and ledger: what is paid, and for what."""
 
-from collections.abc import Callable
-
 from atpar.report.material import Material
 from atpar.report.sections.blocks import Section
 from atpar.report.tables import Column, Row, table
@@ -17,8 +15,8 @@ from atpar.report.values import (
 )
 
 
-def _amount(title: str, key: str, reason: str | Callable[[Row], str | None]) -> Column:
-    return Column(title, key, money, numeric=True, reason=reason, unit="currency")
+def _amount(title: str, key: str, reason: str, **more: str) -> Column:
+    return Column(title, key, money, numeric=True, reason=reason, unit="currency", **more)
 
 
 def _hourly(row: Row) -> str | None:
@@ -33,7 +31,7 @@ BALANCE = (
     Column("Admissible", "admissible", marks=ADMISSIBLE, otherwise="nothing was decided yet"),
     Column("Quality", "quality_verdict", marks=VERDICTS, reason="unmeasured"),
     Column("Accepted", "accepted", numeric=True),
-    _amount("Engaged", "engaged_amount", "engaged_reason"),
+    _amount("Engaged", "engaged_amount", "engaged_reason", remark="engaged_reason"),
     _amount("Per deliverable", "cost_per_deliverable", "cost_per_deliverable_reason"),
     _amount(
         "Per million entries",
@@ -49,7 +47,6 @@ BALANCE = (
     Column("Covers the window", "covers_window", flag, marks={"true": "good", "false": "bad"}),
     Column("Billing", "billing"),
     Column("Same rental as", "shared_with", empty="none"),
-    Column("Missing or doubtful in the amount", "engaged_reason", wide=True, empty="nothing"),
 )
 
 LEDGER = (
@@ -57,7 +54,12 @@ LEDGER = (
     Column("Variant", "variant", empty="shared by all"),
     Column("Item", "item"),
     Column("Quantity", "quantity", number, numeric=True, unit="unit", reason="amount_reason"),
-    _amount("Unit price", "unit_price", "amount_reason"),
+    _amount(
+        "Unit price",
+        "unit_price",
+        "amount_reason",
+        otherwise="the amount isn't a quantity times one price; see the grounds",
+    ),
     _amount("Amount", "amount", "amount_reason"),
     Column("Grounds", "grounds", wide=True, empty=""),
     Column("Source", "source", wide=True, empty=""),
