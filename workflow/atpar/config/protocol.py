@@ -75,16 +75,21 @@ class Reproduction(Model):
     absolute: float = Field(1e-3, ge=0)
     """`bounded`: largest absolute difference of a score."""
     relative: float = Field(1e-2, ge=0)
-    """`bounded`: largest difference relative to the larger score."""
+    """`bounded`: and this much more, relative to the score that is to be reproduced."""
 
 
 class Separation(Model):
-    """The rule that tells two options apart [P21]."""
+    """The rule that tells two options apart [P21]; chosen from benchmarks/README-separation.md."""
 
-    rule: Literal["ranges-and-gap"] = "ranges-and-gap"
-    """Ranges don't overlap, and the medians' gap exceeds `gap_factor` x the larger spread."""
+    rule: Literal["ranks-and-gap", "ranges-and-gap"] = "ranks-and-gap"
+    """`ranks-and-gap`: the exact rank test reaches `level` (with five passes each: all of one are
+    quicker than all of the other), and the medians' gap exceeds `gap_factor` x the larger middle
+    spread (the range of the middle half). `ranges-and-gap`: the ranges don't overlap, and the gap
+    exceeds `gap_factor` x the larger spread; it sees less with every repetition added."""
+    level: float = Field(0.01, gt=0, lt=1)
+    """Level of the rank test."""
     gap_factor: float = Field(1.0, ge=0)
-    """How many times the larger spread the gap between the medians must exceed."""
+    """How many times the spread the gap between the medians must exceed."""
     position_effect: float = Field(0.05, ge=0, le=1)
     """Level of the test for an effect of the place in the rotation."""
 

@@ -100,8 +100,7 @@ def _by_durations(tables: Tables, ranking: Ranking) -> None:
         else:
             ranking.sentences.append(
                 f"{name(option)} is told apart from {name(quickest)} by its durations: medians "
-                f"{brief(pair['median_b_s'])} and {brief(pair['median_a_s'])}, "
-                f"larger spread {brief(pair['larger_spread_s'])}."
+                f"{brief(pair['median_b_s'])} and {brief(pair['median_a_s'])}; {pair['reason']}."
             )
     if len(kept) > 1:
         medians = [f"{name(one)} {brief(tables.summary[one]['median_s'])}" for one in kept]

@@ -1,6 +1,6 @@
 """The stage: separation.csv and separation.json, from the attempts and the sealed rule [P21]."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -8,13 +8,16 @@ from typing import Any
 from atpar.canonical import write_json
 from atpar.decision.cells import ratio, seconds
 from atpar.decision.drift import order_findings
-from atpar.decision.separation import DEFINITION, Rule, compare, groups, pairs, ranked
+from atpar.decision.separation import DEFINITION, Comparison, Rule, groups, pairs, ranked
 from atpar.decision.statistics import permutation_test, position_effect, ratio_interval
 from atpar.decision.tables import SEPARATION
 from atpar.money.tables import is_true, read_rows, write_table
 
 Key = tuple[str, str]
+Compared = tuple[Key, Key, Comparison]
 Row = Mapping[str, Any]
+
+RULE_FIELDS = ("rule", "level", "gap_factor")
 
 NEEDED = (
     "attempt_id",
@@ -51,9 +54,10 @@ def separate_options(
         and (row["offer"], row["variant"]) in set(map(tuple, options))
     ]
     durations = durations_of(rows, options)
-    rule = Rule(gap_factor=protocol["separation"]["gap_factor"])
-    write_table(table, pair_rows(durations, rule, protocol["control"]), SEPARATION)
-    write_json(findings, separation_findings(rows, durations, rule, protocol))
+    rule = Rule(**{name: protocol["separation"][name] for name in RULE_FIELDS})
+    compared = list(pairs(durations, rule))
+    write_table(table, pair_rows(durations, compared, protocol["control"]), SEPARATION)
+    write_json(findings, separation_findings(rows, durations, compared, protocol))
 
 
 def durations_of(rows: Sequence[Row], options: Sequence[Key]) -> dict[Key, list[float]]:
@@ -66,11 +70,13 @@ def durations_of(rows: Sequence[Row], options: Sequence[Key]) -> dict[Key, list[
 
 
 def pair_rows(
-    durations: Mapping[Key, Sequence[float]], rule: Rule, control: Sequence[str] | None
+    durations: Mapping[Key, Sequence[float]],
+    compared: Iterable[Compared],
+    control: Sequence[str] | None,
 ) -> list[dict[str, Any]]:
     """Return one row a pair of options that have durations."""
     rows = []
-    for first, other, comparison in pairs(durations, rule):
+    for first, other, comparison in compared:
         times = durations[first], durations[other]
         test, interval = permutation_test(*times), ratio_interval(*times)
         rows.append(
@@ -85,6 +91,8 @@ def pair_rows(
                 "median_b_s": seconds(comparison.median_other),
                 "gap_s": seconds(comparison.gap),
                 "larger_spread_s": seconds(comparison.larger_spread),
+                "larger_middle_spread_s": seconds(comparison.larger_middle_spread),
+                "rank_p_value": ratio(comparison.rank_p_value),
                 "ranges_overlap": comparison.ranges_overlap,
                 "separated": comparison.separated,
                 "reason": comparison.reason,
@@ -108,7 +116,7 @@ def is_control(first: Key, other: Key, control: Sequence[str] | None) -> bool:
 def separation_findings(
     rows: Sequence[Row],
     durations: Mapping[Key, Sequence[float]],
-    rule: Rule,
+    compared: Sequence[Compared],
     protocol: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the groups and what was looked for beside them: drift, the control, short spans."""
@@ -118,35 +126,36 @@ def separation_findings(
             key = (row["offer"], row["variant"])
             passes.setdefault(key, []).append((int(row["position"]), float(row["main_time_s"])))
     effect = position_effect(passes)
+    order = ranked(durations)
+    together = [(first, other) for first, other, found in compared if not found.separated]
     level = protocol["separation"]["position_effect"]
     return {
         "definition": DEFINITION,
         "rule": dict(protocol["separation"]),
-        "groups": [[list(option) for option in group] for group in groups(durations, rule)],
+        "groups": [[list(option) for option in group] for group in groups(order, together)],
         "position_effect": {
             "p_value": effect.p_value,
             "level": level,
             "found": effect.p_value is not None and effect.p_value < level,
             "reason": effect.reason,
         },
-        "control": control_finding(durations, rule, protocol["control"]),
+        "control": control_finding(compared, protocol["control"]),
         "order": order_findings(rows),
         "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
     }
 
 
 def control_finding(
-    durations: Mapping[Key, Sequence[float]], rule: Rule, control: Sequence[str] | None
+    compared: Iterable[Compared], control: Sequence[str] | None
 ) -> dict[str, Any] | None:
     """Return whether the rule tells the A/A control apart, on any offer; null without control."""
     if not control:
         return None
-    found = []
-    for offer in dict.fromkeys(option[0] for option in durations):
-        first, other = (durations.get((offer, name)) or [] for name in control)
-        if first and other:
-            result = compare(first, other, rule)
-            found.append({"offer": offer, "separated": result.separated, "reason": result.reason})
+    found = [
+        {"offer": first[0], "separated": result.separated, "reason": result.reason}
+        for first, other, result in compared
+        if is_control(first, other, control)
+    ]
     return {
         "variants": list(control),
         "offers": found,

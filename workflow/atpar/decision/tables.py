@@ -181,6 +181,8 @@ SEPARATION = pa.DataFrameSchema(
         "median_b_s": column("median of the other", DURATION),
         "gap_s": column("difference of the medians", DURATION),
         "larger_spread_s": column("larger of the two spreads", DURATION),
+        "larger_middle_spread_s": column("larger of the two ranges of the middle half", DURATION),
+        "rank_p_value": column("exact rank test of the two sets of durations", RATIO),
         "ranges_overlap": column("do the ranges overlap?", TRUTH),
         "separated": column("does the sealed rule tell them apart?", TRUTH),
         "reason": column("why, or why not"),
