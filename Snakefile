@@ -21,6 +21,7 @@ if not CARRIED.evaluates_only:
     include: "workflow/rules/protocol.smk"
 
 
+include: "workflow/rules/slurm.smk"
 include: "workflow/rules/passes.smk"
 include: "workflow/rules/quality.smk"
 include: "workflow/rules/money.smk"
@@ -33,6 +34,10 @@ rule all:
     input:
         f"{RESULTS}/decision.json",
         f"{RESULTS}/report.html",
+    resources:
+        plan=plan_text,
+    message:
+        "{resources.plan}"
 
 
 rule passes:

@@ -19,6 +19,7 @@ COMMANDS = {
     "checklist": ("checklist", "the checklist before a rental, filled with what is known"),
     "import-tariff": ("import_tariff", "turn a price list of another tool into a tariff file"),
     "verify": ("verify", "check an evidence bag: checksums, and what follows from its attempts"),
+    "decision": ("decision", "the decision of a campaign in a few lines"),
     "reconcile": ("reconcile", "set an invoice against the ledger, line by line"),
 }
 """Name of a subcommand -> its module in `atpar.commands`, and its line in the help."""

@@ -16,8 +16,10 @@ except ModuleNotFoundError as error:
         "run `make install`, then `source .venv/bin/activate`, or create the environment of "
         "environment.yml"
     ) from None
+from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
 from atpar.config.load import load_plan
+from atpar.config.overrides import with_overrides
 from atpar.errors import AtparError
 from atpar.model.files import model_files, tokenizer_files
 from atpar.money.priced import check_offers_priced
@@ -29,7 +31,7 @@ from atpar.protocol.software import software_digest
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 
 try:
-    PLAN = load_plan(config)
+    PLAN = load_plan(with_overrides(config, workflow.config_settings.config_args or ()))
     check_offers_priced(PLAN)
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
@@ -47,6 +49,9 @@ PLACES = {
     (place.offer, place.variant, place.repetition): place
     for place in schedule(HERE, VARIANTS, PLAN.repetitions)
 }
+
+
+PLANNED_STARTS = planned_starts(PLAN, PLACES.values())
 
 
 wildcard_constraints:
@@ -74,6 +79,20 @@ def settings(script, packages=(), modules=(), **values):
 def place(offer, variant, repetition):
     """Return where a pass stands in the rotated schedule: rank, round, position."""
     return PLACES[offer, variant, int(repetition)].numbers()
+
+
+def planned_text(offer, variant, repetition):
+    """Return a pass's place in order and calendar, for the dry run and the person watching."""
+    _, _, when = PLANNED_STARTS[offer, variant, int(repetition)]
+    rank = place(offer, variant, repetition)["rank"]
+    return f"pass {rank + 1} of {len(PLACES)}, planned {when}"
+
+
+def plan_text(_):
+    """Return the windows, and what covers them at what cost, where it is a dry run that asks."""
+    if not workflow.dryrun:
+        return f"Done: {RESULTS}/decision.md, {RESULTS}/report.html"
+    return window_summary(PLAN, PLACES.values())
 
 
 def rank_priority(wildcards):

@@ -25,6 +25,13 @@ rule inspect_offer:
             ),
             machine=machine_digest(),
         ),
+    resources:
+        slurm_partition=offer_column("partition"),
+        gres=offer_column("gres"),
+        constraint=offer_column("constraint"),
+        slurm_extra=whole_node,
+        cpus_per_task=ALL_CPUS,
+        runtime=START_AND_END_MIN,
     message:
         "Inspect this machine as offer {wildcards.offer}"
     script:
@@ -75,12 +82,19 @@ rule measure_pass:
     priority: rank_priority
     resources:
         gpu=1,
+        slurm_partition=offer_column("partition"),
+        gres=offer_column("gres"),
+        constraint=offer_column("constraint"),
+        slurm_extra=whole_node,
+        cpus_per_task=ALL_CPUS,
+        runtime=pass_minutes,
         # Resources trigger no rerun, so a pass that was measured keeps its record when the
         # schedule around it grows.
         rank=lambda w: place(w.offer, w.variant, w.repetition)["rank"],
         round=lambda w: place(w.offer, w.variant, w.repetition)["round"],
         position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
+        planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     message:
-        "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}"
+        "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}: {resources.planned}"
     script:
         "../scripts/measure_pass.py"
