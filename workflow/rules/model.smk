@@ -67,6 +67,7 @@ rule prepare_tokenizer:
 rule fingerprint_model:
     input:
         files=MODEL_FILES,
+        tokenizer=f"{RESULTS}/model/tokenizer.json",
         tokenizer_settings=f"{RESULTS}/model/tokenizer_settings.json",
     output:
         fingerprint=f"{RESULTS}/model/fingerprint.json",
@@ -75,7 +76,7 @@ rule fingerprint_model:
     params:
         settings=settings(
             "fingerprint_model",
-            ("safetensors", "torch", "transformers"),
+            ("safetensors", "tokenizers", "torch", "transformers"),
             **{key: value for key, value in MODEL_SOURCE.items() if key != "pad_token"},
         ),
     message:

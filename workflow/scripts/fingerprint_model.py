@@ -8,6 +8,7 @@ from atpar.stage import stage
 with stage(snakemake) as settings:
     fingerprint_model(
         files=[Path(path) for path in snakemake.input.files],
+        tokenizer=Path(snakemake.input.tokenizer),
         tokenizer_settings=Path(snakemake.input.tokenizer_settings),
         source=settings["path"] or settings["hub"],
         revision=settings["revision"],

@@ -65,6 +65,7 @@ def check(tmp_path):
         )
         facts = fingerprint_model(
             [Path(path) for path in model_files(source)],
+            tmp_path / "tokenizer.json",
             tmp_path / "settings.json",
             str(folder),
             None,

@@ -248,6 +248,35 @@ def test_a_model_without_padding_token_asks_for_one(check, tmp_path):
         check(folder, pad_token="<none>")
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_both_padding_sides_of_a_decoder_give_the_scores_of_the_entry_alone(
+    check, tmp_path, edit, side
+):
+    folder = decoder(tmp_path / "llama", "<pad>")
+    edit(folder / "tokenizer_config.json", padding_side=side)
+    assert check(folder)[0]["padding_side"] == side
+
+
+def test_a_model_whose_scores_depend_on_padding_is_refused(bert):
+    from transformers import AutoModelForSequenceClassification
+
+    from atpar.model.padding import check_padding
+
+    model = AutoModelForSequenceClassification.from_pretrained(bert).eval()
+    settings = {"pad_token_id": 0, "padding_side": "right"}
+    check_padding(model, bert / "tokenizer.json", settings, 32, bert)
+    whole = model.forward
+
+    def reads_padding(input_ids, **masks):
+        scored = whole(input_ids=input_ids, **masks)
+        scored.logits = scored.logits + input_ids.float().mean(1, keepdim=True)
+        return scored
+
+    model.forward = reads_padding
+    with pytest.raises(AtparError, match="padded on the right beside a longer one"):
+        check_padding(model, bert / "tokenizer.json", settings, 32, bert)
+
+
 def test_files_of_folders(tmp_path, bert, edit):
     example = ModelSource(path="resources/example/model")
     assert model_files(example)[-1] == "resources/example/model/model.safetensors"

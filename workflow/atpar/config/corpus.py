@@ -17,9 +17,22 @@ class Columns(Model):
     label: str | None = "label"
     """The reference answer; null where quality is judged by agreement with a reference run."""
     split: str | None = None
-    """Column whose value `tuning` keeps an entry out of the evaluation corpus [P5]."""
+    """Column that says `evaluation` or `tuning`; the latter stays out of the evaluation [P5]."""
     subgroups: list[str] = Field(default_factory=list)
     """Further columns kept for subgroup checks, as text."""
+
+    @model_validator(mode="after")
+    def _subgroups_are_columns_of_their_own(self) -> "Columns":
+        own = {"id", "text", "label", "split", "order", "tokens", "bucket"}
+        taken = sorted(own & set(self.subgroups))
+        if taken:
+            raise ValueError(
+                f"columns.subgroups names {taken[0]!r}, which is a column of the product's own "
+                "tables; rename it in the files (buckets and labels are subgroups anyway)"
+            )
+        if len(set(self.subgroups)) != len(self.subgroups):
+            raise ValueError(f"columns.subgroups names a column twice: {self.subgroups}")
+        return self
 
 
 class Dialect(Model):
@@ -83,7 +96,8 @@ class Corpus(Model):
     """What is processed."""
 
     files: list[str] = Field(min_length=1)
-    """Parquet, CSV, TSV or JSONL files (or several), relative to the working directory."""
+    """Parquet, Arrow/Feather, CSV, TSV or JSONL files (the last three also .gz or .zst), folders of
+    Parquet files, or folders that `save_to_disk` wrote; relative to the working directory."""
     columns: Columns = Columns()
     """Which column is what."""
     dialect: Dialect = Dialect()

@@ -16,6 +16,7 @@ from atpar.model.checked import (
 )
 from atpar.model.files import HUB_MODEL_LIST
 from atpar.model.header import parameter_dtype, read_headers
+from atpar.model.padding import check_padding
 from atpar.model.tokenizer import listed
 
 DEFINITION = 1
@@ -23,6 +24,7 @@ DEFINITION = 1
 
 def fingerprint_model(
     files: Sequence[Path],
+    tokenizer: Path,
     tokenizer_settings: Path,
     source: str,
     revision: str | None,
@@ -44,12 +46,15 @@ def fingerprint_model(
     names = label_names(configuration, labels, folder)
     model = load_checked(folder, trust_remote_code, allow_pickle)
     check_vocabulary(model, settings, folder)
+    pad_token_id = padding_token_id(configuration, settings, folder)
     positions, usable = usable_positions(configuration, model)
     if usable is None and settings["model_max_length"] is None:
         raise AtparError(
             f"{folder}: neither config.json nor tokenizer_config.json says how long an input may "
             "be; set model_max_length in tokenizer_config.json"
         )
+    limits = [one for one in (usable, settings["model_max_length"]) if one is not None]
+    check_padding(model, tokenizer, settings, min(limits), folder)
     facts = [
         {"path": str(path), "sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in files
@@ -67,7 +72,7 @@ def fingerprint_model(
         "max_positions": positions,
         "usable_length": usable,
         **_weights(files, model),
-        "pad_token_id": padding_token_id(configuration, settings, folder),
+        "pad_token_id": pad_token_id,
     }
     write_json(fingerprint, content)
     return content

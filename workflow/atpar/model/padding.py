@@ -1,0 +1,63 @@
+"""Does a model score an entry alike, alone and padded in a batch?"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+
+from atpar.errors import AtparError
+
+SHORT = "Lists the tags of a resource."
+LONG = "Creates a copy of a stored image in another region, and waits until it is there. " * 3
+LARGEST_COMPARED = 2_000_000_000
+"""Parameters up to which padding is tried out (8 GB of memory in fp32)."""
+TOLERANCE = 1e-3
+"""Largest difference of scores that rounding explains in fp32, absolute and relative."""
+
+
+def check_padding(
+    model: Any, tokenizer: Path, settings: Mapping[str, Any], limit: int, folder: Path
+) -> None:
+    """Refuse a model that scores an entry otherwise once it shares a batch with a longer one.
+
+    That is how a padding side, or a padding id, that the model doesn't reckon with shows. Both
+    entries are cut to `limit` tokens; `settings` are the tokenizer's. Models above
+    LARGEST_COMPARED parameters aren't tried: the check would cost more than it tells.
+    """
+    if sum(one.numel() for one in model.parameters()) > LARGEST_COMPARED:
+        return
+    model = model.float()
+    model.config.pad_token_id = settings["pad_token_id"]
+    encoder = Tokenizer.from_file(str(tokenizer))
+    encoder.enable_truncation(limit)
+    ids = encoder.encode(SHORT).ids, encoder.encode(LONG).ids
+    left = settings["padding_side"] == "left"
+    rows = [_padded(one, len(ids[1]), settings["pad_token_id"], left) for one in ids]
+    try:
+        with torch.inference_mode():
+            alone = model(input_ids=torch.tensor([ids[0]])).logits[0]
+            together = model(
+                input_ids=torch.tensor([tokens for tokens, _ in rows]),
+                attention_mask=torch.tensor([mask for _, mask in rows]),
+            ).logits[0]
+    except Exception as error:  # whatever a model can do wrong, torch has a class for
+        raise AtparError(
+            f"{folder}: the model fails on two entries in a batch: {str(error).strip()[:400]}"
+        ) from None
+    if not torch.allclose(alone, together, atol=TOLERANCE, rtol=TOLERANCE):
+        gap = (alone - together).abs().max().item()
+        raise AtparError(
+            f"{folder}: an entry padded on the {settings['padding_side']} beside a longer one gets "
+            f"other scores than alone (by {gap:.3g}); set padding_side in tokenizer_config.json to "
+            "the side that the model was trained with, and pad_token_id in config.json"
+        )
+
+
+def _padded(ids: list[int], width: int, padding: int, left: bool) -> tuple[list[int], list[int]]:
+    """Return ids and attention mask of an entry in a batch of that width."""
+    real, fill = [1] * len(ids), width - len(ids)
+    if left:
+        return [padding] * fill + ids, [0] * fill + real
+    return ids + [padding] * fill, real + [0] * fill
