@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from atpar.engine.batching import Padding, group, pad
+from atpar.engine.batching import Grouping, Padding, pad
 from atpar.engine.clocks import Phases
 from atpar.engine.devices import CpuDevice
 from atpar.engine.results import softmax
@@ -114,7 +114,7 @@ def texts_of(lengths):
 @pytest.mark.parametrize("window", [None, 3])
 def test_results_are_put_back_in_corpus_order(order, side, window):
     lengths = [5, 1, 3, 8, 2, 2, 7, 1]
-    plan = Plan(3, order, Padding(0, side=side), None)
+    plan = Plan(Grouping(3, order=order), Padding(0, side=side), None)
     work, scores, _ = span_of(texts_of(lengths), plan, window=window)
     assert scores.argmax(axis=1).tolist() == lengths
     assert (work.entries, work.tokens_real) == (8, sum(lengths))
@@ -122,13 +122,15 @@ def test_results_are_put_back_in_corpus_order(order, side, window):
 
 def test_grouping_pads_less_than_corpus_order():
     lengths = [1] * 50 + [500] + [1] * 49
-    corpus, _, _ = span_of(texts_of(lengths), Plan(10, "corpus", Padding(0), None))
-    grouped, _, _ = span_of(texts_of(lengths), Plan(10, "length", Padding(0), None))
+    corpus, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="corpus"), Padding(0), None))
+    grouped, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="length"), Padding(0), None))
     assert corpus.tokens_padded == 90 + 5000
     assert grouped.tokens_padded == 5000 + 90
     shuffled = [1, 500] * 50
-    corpus, _, _ = span_of(texts_of(shuffled), Plan(10, "corpus", Padding(0), None))
-    grouped, _, _ = span_of(texts_of(shuffled), Plan(10, "length", Padding(0), None))
+    corpus, _, _ = span_of(texts_of(shuffled), Plan(Grouping(10, order="corpus"), Padding(0), None))
+    grouped, _, _ = span_of(
+        texts_of(shuffled), Plan(Grouping(10, order="length"), Padding(0), None)
+    )
     assert corpus.tokens_padded == 50_000
     assert grouped.tokens_padded == 25_050
 
@@ -142,7 +144,7 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
 
     start = time.perf_counter()
     work, scores, phases = span_of(
-        texts_of([2] * 10), Plan(1, "corpus", Padding(0), None), device, classify
+        texts_of([2] * 10), Plan(Grouping(1, order="corpus"), Padding(0), None), device, classify
     )
     elapsed = time.perf_counter() - start
     assert 10 * 0.02 <= work.main_time_s < elapsed - 0.25
@@ -154,14 +156,14 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
 
 
 def test_longest_entries_come_first_so_that_memory_fails_early():
-    batches = list(group(np.array([3, 9, 1, 9]), 2, "length"))
+    batches = list(Grouping(2, order="length").batches(np.array([3, 9, 1, 9]), Padding(0)))
     assert [batch.tolist() for batch in batches] == [[1, 3], [0, 2]]
 
 
 def test_a_batch_without_padding_has_no_mask():
     ids = [np.array([1, 2]), np.array([3, 4])]
     assert pad(np.arange(2), ids, None, Padding(0)).mask is None
-    padded = pad(np.arange(2), ids, None, Padding(9, width=3))
+    padded = pad(np.arange(2), ids, None, Padding(9, fixed=3))
     assert padded.mask.tolist() == [[1, 1, 0], [1, 1, 0]]
     assert padded.ids.tolist() == [[1, 2, 9], [3, 4, 9]]
     left = pad(np.arange(2), [np.array([1]), np.array([2, 3])], None, Padding(9, side="left"))
@@ -177,7 +179,7 @@ def test_logits_that_are_not_finite_are_counted_and_stay_visible():
         return logits
 
     work, scores, _ = span_of(
-        texts_of([1] * 4), Plan(4, "corpus", Padding(0), None), None, classify
+        texts_of([1] * 4), Plan(Grouping(4, order="corpus"), Padding(0), None), None, classify
     )
     assert work.unfinite == 2
     assert np.isnan(scores[:2]).all()
@@ -201,3 +203,32 @@ def test_softmax_of_large_logits_is_finite():
 )
 def test_the_smallest_known_limit_holds(asked, model, tokenizer, expected):
     assert usable_length(asked, model, tokenizer) == expected
+
+
+def test_a_token_budget_counts_padding():
+    lengths = np.array([3, 9, 1, 9, 2, 2, 2])
+    batches = list(Grouping(None, 12, "corpus").batches(lengths, Padding(0)))
+    assert [batch.tolist() for batch in batches] == [[0], [1], [2], [3], [4, 5, 6]]
+    grouped = list(Grouping(None, 18, "length").batches(lengths, Padding(0)))
+    assert [batch.tolist() for batch in grouped] == [[1, 3], [0, 4, 5, 6, 2]]
+    for batch in grouped:
+        assert len(batch) * lengths[batch].max() <= 18
+
+
+def test_an_entry_wider_than_the_budget_is_a_batch_of_its_own():
+    batches = list(Grouping(None, 4, "corpus").batches(np.array([2, 50, 2, 2]), Padding(0)))
+    assert [batch.tolist() for batch in batches] == [[0], [1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("padding", "longest", "width"),
+    [
+        (Padding(0), 13, 13),
+        (Padding(0, multiple=8), 13, 16),
+        (Padding(0, multiple=8), 16, 16),
+        (Padding(0, multiple=8, limit=15), 13, 15),
+        (Padding(0, fixed=64), 13, 64),
+    ],
+)
+def test_widths(padding, longest, width):
+    assert padding.width(longest) == width

@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from atpar.config.base import Model, Name
 
+HALF = ("bf16", "fp16")
+
 
 class Variant(Model):
     """One row of the variants table."""
@@ -14,22 +16,116 @@ class Variant(Model):
     """Its name."""
     series: Name = "first"
     """The series it belongs to; variants of a series differ in one option."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    batch_size: int = Field(ge=1)
-    """Entries in a batch."""
+    precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
+    """Type of weights and arithmetic; `tf32`: fp32 weights, matrices multiplied in TF32 (GPU)."""
+    quantization: Literal["none", "int8-dynamic"] = "none"
+    """`int8-dynamic`: weights of linear layers in int8 per channel, activations as they come."""
+    batch_size: int | None = Field(None, ge=1)
+    """Entries in a batch; or give `token_budget`."""
+    token_budget: int | None = Field(None, ge=1)
+    """As many entries in a batch as fit this many tokens, padding included."""
     order: Literal["corpus", "length"] = "corpus"
     """`length` groups entries of like length; results are written back in corpus order."""
-    padding: Literal["longest", "max_length"] = "longest"
-    """Pad to the longest entry of a batch, or always to `max_length`."""
+    window: int | None = Field(None, ge=1)
+    """Entries within which `order: length` groups; null: the whole corpus."""
+    padding: Literal["longest", "max_length", "multiple_of"] = "longest"
+    """Pad to the longest entry of a batch, to `max_length`, or to a multiple of `pad_multiple`."""
+    pad_multiple: int | None = Field(None, ge=2)
+    """For `padding: multiple_of`: widths are multiples of this many tokens."""
+    pad_side: Literal["right", "left"] | None = None
+    """null: the tokenizer's own side."""
     max_length: int | None = Field(None, ge=1)
     """Longest input in tokens; longer ones are truncated and counted. null: the model's limit."""
-    attention: Literal["sdpa", "eager"] = "sdpa"
+    truncation_side: Literal["right", "left"] | None = None
+    """Which end of a long input is cut off; null: the tokenizer's own."""
+    attention: Literal["sdpa", "eager", "flash"] = "sdpa"
     """Attention backend asked for; the record says what was used."""
+    compile: Literal["none", "default", "reduce-overhead", "max-autotune"] = "none"
+    """Mode of torch.compile; its time is the phase `compile`, recompilations are counted."""
+    shapes: Literal["auto", "dynamic", "static"] | None = None
+    """For a compiled variant: how batches of other widths are met; null: `auto`."""
+    backend: Literal["torch", "onnxruntime"] = "torch"
+    """What computes; `onnxruntime` exports the model once, as a stage of its own."""
+    processes: int = Field(1, ge=1)
+    """Processes that share the corpus, one to a GPU, or to a part of the CPU's threads."""
+    seed: int | None = Field(None, ge=0)
+    """Seed of this variant, for a stochastic protocol; null: the protocol's."""
     recovers: Name | None = None
     """The variant whose failures this one recovers; its time counts with it [P18]."""
 
     @model_validator(mode="after")
-    def _not_its_own_recovery(self) -> "Variant":
-        if self.recovers == self.variant:
-            raise ValueError("`recovers` names the variant itself")
+    def _can_be_run(self) -> "Variant":
+        """Refuse what can't be run on any machine, with the reason."""
+        for refused, reason in self._refusals():
+            if refused:
+                raise ValueError(reason)
         return self
+
+    def _refusals(self) -> list[tuple[bool, str]]:
+        onnx = self.backend == "onnxruntime"
+        return [
+            (self.recovers == self.variant, "`recovers` names the variant itself"),
+            (
+                (self.batch_size is None) == (self.token_budget is None),
+                "state either `batch_size` (entries) or `token_budget` (tokens with padding)",
+            ),
+            (
+                self.window is not None and self.order != "length",
+                "`window` bounds grouping, so it needs `order: length`",
+            ),
+            (
+                (self.padding == "multiple_of") != (self.pad_multiple is not None),
+                "`padding: multiple_of` and `pad_multiple` belong together",
+            ),
+            (
+                self.attention == "flash" and self.precision not in HALF,
+                "flash attention computes in bf16 or fp16 only; state the precision",
+            ),
+            (
+                self.shapes is not None and self.compile == "none",
+                "`shapes` is for a compiled variant; state `compile`",
+            ),
+            (
+                self.quantization != "none" and self.precision != "fp32",
+                "int8-dynamic quantizes fp32 weights; leave `precision` at fp32",
+            ),
+            (
+                self.quantization != "none" and self.compile != "none",
+                "quantized layers aren't compiled; leave `compile` at none",
+            ),
+            (
+                onnx and self.compile != "none",
+                "onnxruntime optimises its own graph; leave `compile` at none",
+            ),
+            (
+                onnx and self.quantization != "none",
+                "int8-dynamic is torch's; leave `quantization` at none with onnxruntime",
+            ),
+            (
+                onnx and self.precision != "fp32",
+                "the exported model computes in fp32; leave `precision` at fp32",
+            ),
+            (
+                onnx and self.attention != "sdpa",
+                "onnxruntime has attention of its own; leave `attention` at sdpa",
+            ),
+            (
+                self.processes > 1 and self.window is not None,
+                "processes share the whole corpus; leave `window` empty",
+            ),
+        ]
+
+
+def impossible_on(variant: Variant, device: str) -> str | None:
+    """Return why a variant can't be run on a kind of device (`cpu`, `cuda`, `rocm`), or None."""
+    if device == "cpu":
+        if variant.precision == "tf32":
+            return "tf32 is arithmetic of NVIDIA GPUs; on the CPU it would be fp32"
+        if variant.attention == "flash":
+            return "flash attention has no kernels for the CPU"
+    else:
+        if variant.quantization == "int8-dynamic":
+            return "int8-dynamic has no kernels for GPUs; it would fall back to the CPU"
+        if variant.precision == "tf32" and device == "rocm":
+            return "tf32 is arithmetic of NVIDIA GPUs"
+    return None

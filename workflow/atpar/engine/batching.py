@@ -29,22 +29,59 @@ class Padding:
     token_id: int
     type_id: int = 0
     side: str = "right"
-    width: int | None = None
+    fixed: int | None = None
     """A fixed width in tokens; None: that of the longest entry of the batch."""
+    multiple: int = 1
+    """Widths are multiples of this many tokens, up to `limit`."""
+    limit: int | None = None
+
+    def width(self, longest: int) -> int:
+        """Return the width of a batch whose longest entry has so many tokens."""
+        if self.fixed is not None:
+            return self.fixed
+        rounded = -(-longest // self.multiple) * self.multiple
+        return max(longest, min(rounded, self.limit or rounded))
 
 
-def group(lengths: np.ndarray, batch_size: int, order: str) -> Iterator[np.ndarray]:
-    """Yield the entries (indices into `lengths`) of one batch after the other.
+@dataclass(frozen=True)
+class Grouping:
+    """Which entries share a batch: so many of them, or as many as fit a number of tokens."""
 
-    Order `corpus` keeps them as they come. Order `length` sorts by length, longest first, so that
-    a batch that doesn't fit into memory fails at the start and not after an hour; entries of equal
-    length stay in corpus order.
-    """
-    indices = np.arange(len(lengths))
-    if order == "length":
-        indices = np.argsort(-lengths, kind="stable")
-    for start in range(0, len(indices), batch_size):
-        yield indices[start : start + batch_size]
+    batch_size: int | None
+    token_budget: int | None = None
+    order: str = "corpus"
+
+    def batches(self, lengths: np.ndarray, padding: Padding) -> Iterator[np.ndarray]:
+        """Yield the entries (indices into `lengths`) of one batch after the other.
+
+        Order `corpus` keeps them as they come. Order `length` sorts by length, longest first, so
+        that a batch that doesn't fit into memory fails at the start and not after an hour; entries
+        of equal length stay in corpus order.
+        """
+        indices = np.arange(len(lengths))
+        if self.order == "length":
+            indices = np.argsort(-lengths, kind="stable")
+        if self.batch_size is not None:
+            for start in range(0, len(indices), self.batch_size):
+                yield indices[start : start + self.batch_size]
+        else:
+            yield from self._within_budget(indices, lengths, padding)
+
+    def _within_budget(
+        self, indices: np.ndarray, lengths: np.ndarray, padding: Padding
+    ) -> Iterator[np.ndarray]:
+        start, longest = 0, 0
+        for place, index in enumerate(indices):
+            wider = max(longest, int(lengths[index]))
+            # An entry that is wider than the budget by itself is a batch of its own.
+            too_many = padding.width(wider) * (place - start + 1) > self.token_budget
+            if place > start and too_many:
+                yield indices[start:place]
+                start, longest = place, int(lengths[index])
+            else:
+                longest = wider
+        if start < len(indices):
+            yield indices[start:]
 
 
 def pad(
@@ -55,7 +92,7 @@ def pad(
 ) -> Batch:
     """Return the batch of entries with these token ids (and token types)."""
     lengths = np.array([len(one) for one in ids])
-    width = padding.width or int(lengths.max())
+    width = padding.width(int(lengths.max()))
     padded = np.full((len(ids), width), padding.token_id, np.int64)
     mask = None if (lengths == width).all() else np.zeros(padded.shape, np.int64)
     kinds = None if types is None else np.full(padded.shape, padding.type_id, np.int64)

@@ -51,7 +51,8 @@ class Classifier:
     ) -> None:
         import torch
 
-        dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+        half = {"bf16": torch.bfloat16, "fp16": torch.float16}
+        dtype = half.get(precision, torch.float32)
         model, loading = kind.from_pretrained(
             folder,
             dtype=dtype,

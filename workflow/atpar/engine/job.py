@@ -41,6 +41,12 @@ class Job:
     environment: dict[str, str] = field(default_factory=dict)
     """Environment variables set for the worker."""
 
+    @property
+    def seed(self) -> int:
+        """The seed of every random generator: the variant's own, or the protocol's."""
+        own = self.variant["seed"]
+        return self.protocol["seed"] if own is None else own
+
     def write(self) -> Path:
         """Write the job into its folder and return the file."""
         path = Path(self.folder) / "job.json"
@@ -54,7 +60,7 @@ class Job:
         return cls(**{**values, "inputs": Inputs(**values["inputs"])})
 
 
-def worker_environment(threads: int, seed: int, deterministic: bool) -> dict[str, str]:
+def worker_environment(threads: int, deterministic: bool) -> dict[str, str]:
     """Return the environment variables that a worker is started with.
 
     Thread counts are said to every library, nothing reaches the network, and devices are ordered
@@ -72,7 +78,7 @@ def worker_environment(threads: int, seed: int, deterministic: bool) -> dict[str
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "TQDM_DISABLE": "1",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "PYTHONHASHSEED": str(seed % 2**32),
+        "PYTHONHASHSEED": "0",
         "PYTHONFAULTHANDLER": "1",
         "PYTHONUNBUFFERED": "1",
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atpar.engine.batching import Batch, Padding, group, pad
+from atpar.engine.batching import Batch, Grouping, Padding, pad
 from atpar.engine.clocks import Phases
 from atpar.engine.devices import Device
 from atpar.engine.results import softmax
@@ -26,8 +26,7 @@ TRANSFER_REASON = "copies are queued on the device and overlap with inference: n
 class Plan:
     """How a variant forms its batches."""
 
-    batch_size: int
-    order: str
+    grouping: Grouping
     padding: Padding
     window: int | None
     """Entries read and tokenized at a time; None: the whole corpus."""
@@ -87,7 +86,7 @@ class Span:
         encoded = self._timed("tokenize", self.encode, texts)
         work.truncated += encoded.truncated
         pending: list[tuple[np.ndarray, Any]] = []
-        for members in group(encoded.lengths, self.plan.batch_size, self.plan.order):
+        for members in self.plan.grouping.batches(encoded.lengths, self.plan.padding):
             batch = self._timed("tokenize", self._batch, first, members, encoded)
             inputs = self._timed("transfer", self._upload, batch)
             pending.append((batch.rows, self._timed("inference", self.classify, *inputs)))

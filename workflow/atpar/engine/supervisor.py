@@ -150,9 +150,7 @@ def _attempt(
                 protocol=dict(protocol),
                 lock_folder=str(lock_folder(one.lock_folder).resolve()),
                 threads=threads,
-                environment=worker_environment(
-                    threads, protocol["seed"], protocol["deterministic"]
-                ),
+                environment=worker_environment(threads, protocol["deterministic"]),
             ),
             label=one.label,
             timeout_s=protocol["pass_timeout_s"],

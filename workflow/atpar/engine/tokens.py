@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,16 +30,16 @@ class Encoded:
 class Encoder:
     """The model's tokenizer with a maximum length; padding is left to the batches."""
 
-    def __init__(self, tokenizer: Path, settings: dict[str, Any], max_length: int) -> None:
+    def __init__(
+        self, tokenizer: Path, max_length: int, truncation_side: str = "right", types: bool = True
+    ) -> None:
         from tokenizers import Tokenizer
 
         self.max_length = max_length
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(
-            max_length, direction=settings.get("truncation_side") or "right"
-        )
-        self._wants_types = "token_type_ids" in (settings.get("input_names") or ())
+        self._tokenizer.enable_truncation(max_length, direction=truncation_side)
+        self._wants_types = types
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return the token ids of `texts`, each an int64 vector."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atpar.canonical import write_json
-from atpar.engine.batching import Padding
+from atpar.engine.batching import Grouping, Padding
 from atpar.engine.classifier import Classifier, Refused, architecture, model_class
 from atpar.engine.clocks import Phases
 from atpar.engine.conditions import Conditions
@@ -172,8 +172,11 @@ def _prepare_torch(job: Job) -> None:
 
     torch.set_num_threads(job.threads)
     torch.set_num_interop_threads(CONTROL_THREADS)
-    torch.manual_seed(job.protocol["seed"])
-    torch.set_float32_matmul_precision("highest")
+    torch.manual_seed(job.seed)
+    # "highest" is fp32 proper; TF32 is a precision of its own, never a default.
+    tf32 = job.variant["precision"] == "tf32"
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32
     # Not torch.use_deterministic_algorithms: that imports the compiler, to tell it as well.
     torch._C._set_deterministic_algorithms(job.protocol["deterministic"], warn_only=True)
     # A help for debugging that fills every new tensor: it would be measured with each of them.
@@ -187,7 +190,9 @@ def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
     )
     if limit is None:
         raise Refused("no longest input is known for this model; state max_length in the variant")
-    return Encoder(Path(job.inputs.tokenizer), settings, limit)
+    side = job.variant["truncation_side"] or settings.get("truncation_side") or "right"
+    types = "token_type_ids" in settings["input_names"]
+    return Encoder(Path(job.inputs.tokenizer), limit, side, types)
 
 
 def _classifier(job: Job, kind: Any, folder: Path, device: Device) -> Classifier:
@@ -208,15 +213,17 @@ def _span(
     settings = _read(attempt.job.inputs.tokenizer_settings)
     padding = Padding(
         token_id=_read(attempt.job.inputs.fingerprint)["pad_token_id"],
-        side=settings.get("padding_side") or "right",
-        width=encoder.max_length if variant["padding"] == "max_length" else None,
+        side=variant["pad_side"] or settings.get("padding_side") or "right",
+        fixed=encoder.max_length if variant["padding"] == "max_length" else None,
+        multiple=variant["pad_multiple"] or 1,
+        limit=encoder.max_length,
     )
+    grouping = Grouping(variant["batch_size"], variant["token_budget"], variant["order"])
     return Span(
         plan=Plan(
-            batch_size=variant["batch_size"],
-            order=variant["order"],
+            grouping=grouping,
             padding=padding,
-            window=None if variant["order"] == "length" else WINDOW,
+            window=variant["window"] if variant["order"] == "length" else WINDOW,
         ),
         encode=encoder.encode,
         classify=classifier,
