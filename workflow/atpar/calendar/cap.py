@@ -27,7 +27,10 @@ ZERO = Decimal("0.00")
 
 
 def check_cap(
-    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+    plan: Plan,
+    places: Iterable[Place] | None = None,
+    folder: Path = Path(),
+    now: datetime | None = None,
 ) -> None:
     """Raise AtparError if the campaign as planned engages more than its cap.
 
@@ -36,7 +39,7 @@ def check_cap(
     cap = _cap(plan)
     if cap is None:
         return
-    cost, gaps = engaged_cost(plan, plan_calendars(plan, schedule, folder, now), folder)
+    cost, gaps = engaged_cost(plan, plan_calendars(plan, places, folder, now), folder)
     if gaps:
         raise AtparError(
             f"money.campaign_cap is {cap}, but nothing priced covers the calendar of "

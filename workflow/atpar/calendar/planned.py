@@ -23,6 +23,7 @@ from atpar.config.load import Plan
 from atpar.config.offers import Offer
 from atpar.money.calculator import Tariff, alternatives, candidates, show_hours
 from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
+from atpar.protocol.schedule import schedule
 
 
 class Place(Protocol):
@@ -72,24 +73,36 @@ def _of_offer(entry: Entry, offer: str) -> Entry:
 
 
 def plan_calendars(
-    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+    plan: Plan,
+    places: Iterable[Place] | None = None,
+    folder: Path = Path(),
+    now: datetime | None = None,
 ) -> dict[str, list[Entry]]:
-    """Return the calendars as they are planned, nothing measured; paths relative to `folder`."""
+    """Return the calendars as they are planned, nothing measured; paths relative to `folder`.
+
+    `places` are the scheduled passes; None: those of every offer, wherever it is measured.
+    """
     tasks = read_tasks(folder / plan.campaign.tables.calendar)
-    passes = [PassTime(one.offer, one.variant, one.repetition) for one in schedule]
     offers = [offer.offer for offer in plan.offers]
+    if places is None:
+        variants = [variant.variant for variant in plan.variants]
+        places = schedule(offers, variants, plan.repetitions)
+    passes = [PassTime(one.offer, one.variant, one.repetition) for one in places]
     return calendars(tasks, passes, offers, plan.campaign.protocol.zone, next_hour(now))
 
 
 def planned_starts(
-    plan: Plan, schedule: Iterable[Place], folder: Path = Path(), now: datetime | None = None
+    plan: Plan,
+    places: Iterable[Place] | None = None,
+    folder: Path = Path(),
+    now: datetime | None = None,
 ) -> dict[tuple[str, str, int], tuple[datetime, datetime, str]]:
     """Return (offer, variant, repetition) -> (start, end, local text) of every scheduled pass.
 
     Instants are in UTC; the text is in the calendar's zone: `Mon 2026-12-07 09:10 UTC to 09:12`.
     """
     starts = {}
-    for entries in plan_calendars(plan, schedule, folder, now).values():
+    for entries in plan_calendars(plan, places, folder, now).values():
         for entry in entries:
             if entry.passed is not None:
                 key = (entry.offer, entry.passed.variant, entry.passed.repetition)
@@ -101,7 +114,7 @@ def planned_starts(
 
 def window_summary(
     plan: Plan,
-    schedule: Iterable[Place],
+    places: Iterable[Place] | None = None,
     folder: Path = Path(),
     now: datetime | None = None,
     tariffs: Sequence[Tariff] | None = None,
@@ -112,7 +125,7 @@ def window_summary(
         tariffs = load_tariffs(plan.campaign.tables.tariffs, folder)
     zone = plan.campaign.protocol.zone
     lines = ["Calendar and candidates (planned):"]
-    for name, entries in plan_calendars(plan, schedule, folder, now).items():
+    for name, entries in plan_calendars(plan, places, folder, now).items():
         offer, window = plan.offer(name), window_of(entries)
         passes = sum(entry.passed is not None for entry in entries)
         lines.append(
