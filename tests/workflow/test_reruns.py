@@ -48,7 +48,7 @@ def other_corpus(workspace):
 
 
 def other_price(workspace):
-    workspace.edit("resources/tariffs/illustrative.csv", ",0.06,", ",0.07,")
+    workspace.edit("resources/tariffs/illustrative.csv", ",3.00,", ",3.10,")
 
 
 def other_task(workspace):
