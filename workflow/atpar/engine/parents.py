@@ -3,11 +3,14 @@
 import ctypes
 import os
 import signal
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 PROC = Path("/proc")
+SESSION = "ATPAR_SESSION"
+"""Environment variable with the name of the run of Snakemake that a job belongs to."""
 
 
 def die_with_parent(parent: int) -> None:
@@ -43,8 +46,11 @@ def is_running(process: int, proc: Path = PROC) -> bool:
 def session_id(process: int | None, proc: Path = PROC) -> str:
     """Return a name for one run of Snakemake: its start (UTC) and process id.
 
-    Without a Snakemake the name is that of this process.
+    Without a Snakemake the name is that of this process. Where a cluster starts a Snakemake for
+    each job, the run that sent the job away has left its name in the environment.
     """
+    if SESSION in os.environ:
+        return os.environ[SESSION]
     process = process or os.getpid()
     ticks = int((proc / str(process) / "stat").read_text().rpartition(")")[2].split()[19])
     booted = next(
@@ -70,3 +76,12 @@ def _is_snakemake(process: int, proc: Path) -> bool:
         return False
     # A script's own command line only contains the word, as part of a folder's name.
     return any(argument.rsplit(b"/", 1)[-1] == b"snakemake" for argument in arguments[:3])
+
+
+def allocation_notes(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return a note that names the Slurm job this process runs in, none outside of one.
+
+    With it the accounting of the cluster tells how a job ended that left no end of its own.
+    """
+    job, node = environment.get("SLURM_JOB_ID"), environment.get("SLURMD_NODENAME")
+    return [f"Slurm job {job} on node {node}"] if job else []

@@ -15,6 +15,7 @@ from atpar.engine.clocks import (
 )
 from atpar.engine.job import Inputs
 from atpar.engine.outcome import Outcome
+from atpar.engine.parents import allocation_notes
 from atpar.journal.attempts import attempt_id
 
 DEFINITION = 1
@@ -112,7 +113,7 @@ def started_record(
         "predictions_path": None,
         "predictions_digest": None,
         "log_tail": [],
-        "notes": [],
+        "notes": allocation_notes(),
     }
 
 

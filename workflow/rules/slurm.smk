@@ -1,0 +1,34 @@
+"""What a cluster executor is asked for: each pass alone on a node that has its offer's GPU.
+
+Without one these resources are only words: they trigger no rerun and limit nothing. Columns
+`partition`, `gres`, `constraint` and `node` of the offers table; see profiles/README.md.
+"""
+
+import os
+from math import ceil
+
+from atpar.engine.parents import SESSION, session_id
+
+# A cluster job is a Snakemake of its own; it belongs to the run that sends it away.
+os.environ.setdefault(SESSION, session_id(os.getpid()))
+
+START_AND_END_MIN = 10
+"""Minutes beside the pass itself: Snakemake's start on the node, and the end of a killed pass."""
+ALL_CPUS = -1
+"""What the Slurm plugin takes for: ask for no number of CPUs. The allocation is the whole node."""
+
+
+def offer_column(name):
+    """Return a resource function: a column of the pass's offer; empty asks for nothing."""
+    return lambda w: getattr(PLAN.offer(w.offer), name) or ""
+
+
+def whole_node(w):
+    """Return the options of an allocation without neighbours, on the offer's node if it has one."""
+    node = PLAN.offer(w.offer).node
+    return f"--exclusive --nodelist={node}" if node else "--exclusive"
+
+
+def pass_minutes(_):
+    """Return the walltime: beyond the pass's own limit, since that one leaves a row of its own."""
+    return ceil(CAMPAIGN.protocol.pass_timeout_s / 60) + START_AND_END_MIN
