@@ -1,44 +1,25 @@
 """Evaluate the quality of an option: metrics of each pass, subgroups, verdicts [P22], [P23]."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from atpar.canonical import read_json, write_json
-from atpar.errors import AtparError
-from atpar.quality.groups import Group, rows_of, subgroups
+from atpar.quality.boundary import drop
+from atpar.quality.evidence import (
+    Answers,
+    Evidence,
+    Standard,
+    read_answers,
+    read_evidence,
+    read_standard,
+)
+from atpar.quality.groups import Group
 from atpar.quality.interval import difference_interval
 from atpar.quality.metrics import Entries, Value, evaluate
-from atpar.quality.predictions import column, label_codes, predicted_codes, score_batches
 from atpar.quality.reproduction import Change, compare
 from atpar.quality.verdict import Judgement, judge, judge_subgroup
 
 DEFINITION = 1
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The reference table in memory: ids, labels as codes, and the subgroups to judge."""
-
-    path: Path
-    labels: list[str]
-    ids: pa.Array
-    codes: np.ndarray | None
-    groups: list[Group]
-    deliverables: dict[str, np.ndarray | slice]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """A complete pass: its file and what was read from it."""
-
-    attempt_id: str
-    path: Path
-    entries: Entries
 
 
 def evaluate_option(
@@ -57,7 +38,9 @@ def evaluate_option(
     `reference_checks`. The reference pass is the reference variant's first complete one.
     """
     answers = read_answers(reference, read_json(fingerprint)["labels"], protocol)
-    standard = first_complete(read_json(reference_checks)["passes"], reference_predictions, answers)
+    standard = read_standard(
+        read_json(reference_checks)["passes"], reference_predictions, answers, protocol
+    )
     passes: list[dict[str, Any]] = []
     first: Evidence | None = None
     for checked, path in zip(read_json(checks)["passes"], predictions, strict=True):
@@ -72,98 +55,33 @@ def evaluate_option(
         {
             "definition": DEFINITION,
             "metric": protocol["metric"],
-            "reference_attempt_id": standard.attempt_id if standard else None,
+            "reference_attempt_id": standard.evidence.attempt_id if standard.evidence else None,
             "passes": passes,
             "option": option_verdict(passes),
         },
     )
 
 
-def read_answers(reference: Path, labels: list[str], protocol: dict[str, Any]) -> Answers:
-    """Read the reference table and refuse labels that the model doesn't have."""
-    present = pq.read_schema(reference).names
-    given = column(reference, "label")
-    codes = None
-    if given.null_count < len(given):
-        codes = label_codes(given, labels)
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            raise AtparError(
-                f"{reference}: entry {column(reference, 'id')[row]} has the label {given[row]}, "
-                f"which is none of the model's ({', '.join(labels[:20])}); map it under "
-                "`corpus.label_map`"
-            )
-    by_column = protocol["deliverable_column"]
-    rows = {
-        name: slice(None) if by_column is None else rows_of(reference, by_column, name)
-        for name in protocol["deliverables"]
-    }
-    return Answers(
-        reference,
-        labels,
-        column(reference, "id"),
-        codes,
-        list(subgroups(reference, protocol["subgroups"], present)),
-        rows,
-    )
-
-
-def first_complete(
-    passes: list[dict[str, Any]], predictions: list[Path], answers: Answers
-) -> Evidence | None:
-    """Return the first pass of the reference variant that passed its checks, if there is one."""
-    for checked, path in zip(passes, predictions, strict=True):
-        if checked["passed"]:
-            return read_evidence(checked["attempt_id"], path, answers)
-    return None
-
-
-def read_evidence(attempt_id: str, path: Path, answers: Answers) -> Evidence:
-    """Read a complete pass; its rows are in the order of the reference table."""
-    predicted = predicted_codes(path, answers.labels)
-    own, top = [], []
-    start = 0
-    for scores in score_batches(path):
-        rows = slice(start, start + len(scores))
-        if answers.codes is not None:
-            own.append(np.take_along_axis(scores, answers.codes[rows, None], axis=1)[:, 0])
-        top.append(np.take_along_axis(scores, predicted[rows, None], axis=1)[:, 0])
-        start += len(scores)
-    entries = Entries(
-        answers.labels,
-        predicted,
-        answers.codes,
-        np.concatenate(own) if own else None,
-        np.concatenate(top) if top else None,
-        scores=lambda: np.concatenate(list(score_batches(path))),
-    )
-    return Evidence(attempt_id, path, entries)
-
-
 def evaluate_pass(
     checked: dict[str, Any],
     evidence: Evidence,
-    standard: Evidence | None,
+    standard: Standard,
     first: Evidence | None,
     answers: Answers,
     protocol: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the quality of one complete pass as the quality file holds it."""
-    names = list(dict.fromkeys([protocol["metric"], *protocol["metrics"], "agreement"]))
-    entries = _against(evidence.entries, standard)
+    main = protocol["metric"]
+    names = list(dict.fromkeys([main, *protocol["metrics"], "agreement"]))
+    entries = evidence.against(standard.evidence)
     values = evaluate(names, entries)
     judgement = Judgement()
-    judge(
-        protocol,
-        values[protocol["metric"]],
-        _reference_value(protocol, standard),
-        values["agreement"],
-        judgement,
-    )
+    judge(protocol, values[main], standard.whole, values["agreement"], judgement)
     groups = [
-        _evaluate_group(group, entries, standard, protocol, judgement) for group in answers.groups
+        _evaluate_group(group, entries, value, protocol, judgement)
+        for group, value in zip(answers.groups, standard.groups, strict=True)
     ]
-    change = _change(evidence, standard, answers, protocol)
+    change = _change(evidence, standard.evidence, answers, protocol)
     _judge_reproduction(evidence, first, change, answers, protocol, judgement)
     return {
         "repetition": checked["repetition"],
@@ -175,7 +93,8 @@ def evaluate_pass(
         "changed_labels": change.labels if change else None,
         "changed_ids": change.ids if change else [],
         "largest_score_difference": change.largest_score_difference if change else None,
-        "interval": difference_interval(protocol["metric"], entries, protocol["seed"]),
+        "difference": _difference(values[main], standard.whole),
+        "interval": difference_interval(main, entries, protocol["seed"]),
         **judgement.as_values(),
     }
 
@@ -204,6 +123,7 @@ def _unevaluated(checked: dict[str, Any]) -> dict[str, Any]:
         "changed_labels": None,
         "changed_ids": [],
         "largest_score_difference": None,
+        "difference": None,
         "interval": None,
         "verdict": "rejected",
         "failed": checked["failed"],
@@ -211,36 +131,17 @@ def _unevaluated(checked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _against(entries: Entries, standard: Evidence | None) -> Entries:
-    if standard is None:
-        return entries
-    return Entries(
-        entries.labels,
-        entries.predicted,
-        entries.reference,
-        entries.own_score,
-        entries.top_score,
-        standard.entries.predicted,
-        entries.scores,
-    )
-
-
-def _reference_value(
-    protocol: dict[str, Any], standard: Evidence | None, rows: np.ndarray | slice = slice(None)
-) -> Value:
-    """Return the main metric of the reference pass over these rows."""
-    if standard is None:
-        variant = protocol["tolerance"]["reference"]
-        return Value(None, f"the reference variant {variant!r} has no complete pass on this offer")
-    name = protocol["metric"]
-    entries = _against(standard.entries, standard).part(rows)
-    return evaluate([name], entries)[name]
+def _difference(value: Value, reference: Value) -> float | None:
+    """Return the main metric minus the reference pass'; negative: worse."""
+    if value.value is None or reference.value is None:
+        return None
+    return -drop(reference.value, value.value) + 0.0
 
 
 def _evaluate_group(
     group: Group,
     entries: Entries,
-    standard: Evidence | None,
+    reference: Value,
     protocol: dict[str, Any],
     judgement: Judgement,
 ) -> dict[str, Any]:
@@ -252,21 +153,22 @@ def _evaluate_group(
         "entries": len(group.rows),
         "metric": name,
         "value_of_metric": values[name].value,
+        "value_of_reference": reference.value,
         "undefined": values[name].reason,
     }
-    reference = _reference_value(protocol, standard, group.rows)
     return judge_subgroup(protocol, found, reference, values["agreement"], judgement)
 
 
 def _change(
-    evidence: Evidence, standard: Evidence | None, answers: Answers, protocol: dict[str, Any]
+    evidence: Evidence, other: Evidence | None, answers: Answers, protocol: dict[str, Any]
 ) -> Change | None:
-    if standard is None:
+    """Return how the pass differs from the other one, the one that it should reproduce."""
+    if other is None:
         return None
     return compare(
         answers.ids,
-        (standard.entries.predicted, evidence.entries.predicted),
-        (standard.path, evidence.path),
+        (other.entries.predicted, evidence.entries.predicted),
+        (other.path, evidence.path),
         protocol["reproduction"],
     )
 
@@ -285,9 +187,10 @@ def _judge_reproduction(
         return
     if change is None:
         judgement.leave("reproduction can't be judged: the reference has no complete pass")
-    changes = [("reference", change)]
-    if first is not None:
-        changes.append(("option's first pass", _change(evidence, first, answers, protocol)))
+    changes = [
+        ("reference", change),
+        ("option's first pass", _change(evidence, first, answers, protocol)),
+    ]
     for other, found in changes:
         broken = found.violates(kind) if found else None
         if broken:
@@ -297,7 +200,7 @@ def _judge_reproduction(
 def _deliverables(
     answers: Answers,
     entries: Entries,
-    standard: Evidence | None,
+    standard: Standard,
     protocol: dict[str, Any],
     whole: Judgement,
 ) -> list[dict[str, Any]]:
@@ -311,7 +214,7 @@ def _deliverables(
         judge(
             protocol,
             values[protocol["metric"]],
-            _reference_value(protocol, standard, rows),
+            standard.deliverables[name],
             values["agreement"],
             judgement,
             name,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atpar.quality.metrics import Entries
+from atpar.quality.metrics import CLASS_METRIC, Entries
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -30,13 +30,14 @@ def difference_interval(name: str, entries: Entries, seed: int) -> dict[str, Any
     empty = {"metric": name, "level": LEVEL, "low": None, "high": None}
     if entries.other is None:
         return {**empty, "reason": "there is no reference pass to pair with"}
-    if name not in STATISTICS:
+    statistic = _statistic(name, entries.labels)
+    if statistic is None:
         return {**empty, "reason": f"no paired interval is defined for {name}"}
     if entries.reference is None:
         return {**empty, "reason": "the corpus has no reference answers"}
     if not len(entries):
         return {**empty, "reason": "no entries"}
-    differences = _differences(STATISTICS[name], entries, np.random.default_rng(seed))
+    differences = _differences(statistic, entries, np.random.default_rng(seed))
     low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return {**empty, "low": float(low), "high": float(high), "resamples": RESAMPLES, "seed": seed}
 
@@ -59,46 +60,84 @@ def _differences(
     return np.concatenate(differences)
 
 
-def _by_class(weights: np.ndarray, codes: np.ndarray, classes: int) -> np.ndarray:
-    """Return the weights summed over each class: (draws, kinds) -> (draws, classes)."""
-    return weights @ (codes[:, None] == np.arange(classes)).astype(np.float64)
+def _statistic(name: str, labels: list[str]) -> Statistic | None:
+    of_class = CLASS_METRIC.fullmatch(name)
+    if of_class is None:
+        return STATISTICS.get(name)
+    whole, code = CLASS_STATISTICS[of_class[1]], labels.index(of_class[2])
+    return lambda *given: whole(*given)[:, code]
 
 
-def _accuracy(weights, truth, guess, _classes):
-    return weights @ (truth == guess) / weights.sum(axis=1)
+def _sums(weights, truth, guess, classes):
+    """Return hits, reference answers and predictions of each class, as (draws, classes)."""
+
+    def by_class(values, codes):
+        return values @ (codes[:, None] == np.arange(classes)).astype(np.float64)
+
+    return (
+        by_class(weights * (truth == guess), truth),
+        by_class(weights, truth),
+        by_class(weights, guess),
+    )
 
 
-def _class_f1(weights, truth, guess, classes):
-    hits = _by_class(weights * (truth == guess), truth, classes)
-    support = _by_class(weights, truth, classes)
-    total = support + _by_class(weights, guess, classes)
-    return np.divide(2 * hits, total, out=np.zeros_like(hits), where=total > 0), support
+def _ratio(above, below):
+    """Return above / below, 0 where both are 0 (as `zero_division=0` of scikit-learn)."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def _macro_f1(weights, truth, guess, classes):
-    values, support = _class_f1(weights, truth, guess, classes)
-    present = support > 0
-    return (values * present).sum(axis=1) / present.sum(axis=1)
+def _f1(*given):
+    hits, answers, predictions = _sums(*given)
+    return _ratio(2 * hits, answers + predictions)
 
 
-def _weighted_f1(weights, truth, guess, classes):
-    values, support = _class_f1(weights, truth, guess, classes)
-    return (values * support).sum(axis=1) / support.sum(axis=1)
+def _precision(*given):
+    hits, _, predictions = _sums(*given)
+    return _ratio(hits, predictions)
 
 
-def _macro_recall(weights, truth, guess, classes):
-    hits = _by_class(weights * (truth == guess), truth, classes)
-    support = _by_class(weights, truth, classes)
-    present = support > 0
-    recall = np.divide(hits, support, out=np.zeros_like(hits), where=present)
-    return recall.sum(axis=1) / present.sum(axis=1)
+def _recall(*given):
+    hits, answers, _ = _sums(*given)
+    return _ratio(hits, answers)
 
 
+def _macro(of_class):
+    """Return the mean of a class metric over the classes that occur in the reference answers."""
+
+    def mean(*given):
+        present = _sums(*given)[1] > 0
+        return (of_class(*given) * present).sum(axis=1) / present.sum(axis=1)
+
+    return mean
+
+
+def _weighted_f1(*given):
+    answers = _sums(*given)[1]
+    return (_f1(*given) * answers).sum(axis=1) / answers.sum(axis=1)
+
+
+def _accuracy(*given):
+    hits, answers, _ = _sums(*given)
+    return hits.sum(axis=1) / answers.sum(axis=1)
+
+
+def _mcc(*given):
+    """Matthews' coefficient for several classes (Gorodkin 2004, R_K); 0 where it is undefined."""
+    hits, answers, predictions = _sums(*given)
+    total = answers.sum(axis=1)
+    covariance = hits.sum(axis=1) * total - (answers * predictions).sum(axis=1)
+    spread = (total**2 - (answers**2).sum(axis=1)) * (total**2 - (predictions**2).sum(axis=1))
+    return _ratio(covariance, np.sqrt(spread))
+
+
+CLASS_STATISTICS: dict[str, Statistic] = {"f1": _f1, "precision": _precision, "recall": _recall}
 STATISTICS: dict[str, Statistic] = {
     "accuracy": _accuracy,
-    "macro_f1": _macro_f1,
+    "balanced_accuracy": _macro(_recall),
+    "macro_f1": _macro(_f1),
+    "macro_precision": _macro(_precision),
+    "macro_recall": _macro(_recall),
     "weighted_f1": _weighted_f1,
-    "macro_recall": _macro_recall,
-    "balanced_accuracy": _macro_recall,
+    "mcc": _mcc,
 }
-"""Metrics over stacked weights, equal to those of `atpar.quality.metrics` (a test compares)."""
+"""Metrics over stacked weights (draws, kinds), equal to those of `atpar.quality.metrics`."""

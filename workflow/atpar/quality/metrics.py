@@ -25,7 +25,7 @@ from atpar.errors import AtparError
 
 DEFINITION = 1
 CALIBRATION_BINS = 15
-_CLASS_METRIC = re.compile(r"(f1|precision|recall)\[(.+)\]")
+CLASS_METRIC = re.compile(r"(f1|precision|recall)\[(.+)\]")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def metric(name: str, entries: Entries) -> Value:
         return _neg_log_loss(entries)
     if name == "neg_calibration_error":
         return _neg_calibration_error(entries)
-    if ":" in name and not _CLASS_METRIC.fullmatch(name):
+    if ":" in name and not CLASS_METRIC.fullmatch(name):
         return _own(name, entries)
     return _of_pairs(name, entries)
 
@@ -99,7 +99,7 @@ def _of_pairs(name: str, entries: Entries) -> Value:
     weights = {"sample_weight": counts[truth, guess]}
     present = np.flatnonzero(counts.sum(axis=1))
     averaged = {"labels": present, "zero_division": 0.0, **weights}
-    of_class = _CLASS_METRIC.fullmatch(name)
+    of_class = CLASS_METRIC.fullmatch(name)
     if of_class:
         return _of_class(of_class[1], of_class[2], entries.labels, counts)
     if name == "mcc" and (len(present) < 2 or len(np.flatnonzero(counts.sum(axis=0))) < 2):

@@ -1,0 +1,151 @@
+"""What is read before anything is judged: reference answers, and the predictions of passes."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from atpar.errors import AtparError
+from atpar.quality.groups import Group, rows_of, subgroups
+from atpar.quality.metrics import Entries, Value, evaluate
+from atpar.quality.predictions import column, label_codes, predicted_codes, score_batches
+
+WHOLE = slice(None)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The reference table in memory: ids, labels as codes, and the parts to judge."""
+
+    path: Path
+    labels: list[str]
+    ids: pa.Array
+    codes: np.ndarray | None
+    groups: list[Group]
+    deliverables: dict[str, np.ndarray | slice]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A complete pass: its file and what was read from it."""
+
+    attempt_id: str
+    path: Path
+    entries: Entries
+
+    def against(self, standard: "Evidence | None") -> Entries:
+        """Return the entries with the labels that the reference pass gave them."""
+        if standard is None:
+            return self.entries
+        return replace(self.entries, other=standard.entries.predicted)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The reference pass, with the main metric over everything that is judged, once for all."""
+
+    evidence: Evidence | None
+    whole: Value
+    groups: list[Value]
+    deliverables: dict[str, Value]
+
+
+def read_answers(reference: Path, labels: list[str], protocol: dict[str, Any]) -> Answers:
+    """Read the reference table and refuse labels that the model doesn't have."""
+    present = pq.read_schema(reference).names
+    given = column(reference, "label")
+    codes = None
+    if given.null_count < len(given):
+        codes = label_codes(given, labels)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            raise AtparError(
+                f"{reference}: entry {column(reference, 'id')[row]} has the label {given[row]}, "
+                f"which is none of the model's ({', '.join(labels[:20])}); map it under "
+                "`corpus.label_map`"
+            )
+    return Answers(
+        reference,
+        labels,
+        column(reference, "id"),
+        codes,
+        list(subgroups(reference, protocol["subgroups"], present)),
+        _deliverable_rows(reference, present, protocol),
+    )
+
+
+def _deliverable_rows(
+    reference: Path, present: list[str], protocol: dict[str, Any]
+) -> dict[str, np.ndarray | slice]:
+    """Return the entries of each expected deliverable; refuse one that has none."""
+    name = protocol["deliverable_column"]
+    if name is None:
+        return {protocol["deliverables"][0]: WHOLE}
+    if name not in present:
+        raise AtparError(f"deliverable_column: {reference} has no column {name!r}")
+    rows = {one: rows_of(reference, name, one) for one in protocol["deliverables"]}
+    for deliverable, mask in rows.items():
+        if not mask.any():
+            raise AtparError(
+                f"{reference}: no entry of the evaluation corpus has {deliverable!r} in the column "
+                f"{name!r}, so this deliverable can't be judged"
+            )
+    if not np.logical_or.reduce(list(rows.values())).all():
+        raise AtparError(
+            f"{reference}: the column {name!r} has values that are no expected deliverable; "
+            "name each of them under protocol.deliverables"
+        )
+    return rows
+
+
+def read_evidence(attempt_id: str, path: Path, answers: Answers) -> Evidence:
+    """Read a complete pass; its rows are in the order of the reference table."""
+    predicted = predicted_codes(path, answers.labels)
+    own, top = [], []
+    start = 0
+    for scores in score_batches(path):
+        rows = slice(start, start + len(scores))
+        if answers.codes is not None:
+            own.append(np.take_along_axis(scores, answers.codes[rows, None], axis=1)[:, 0])
+        top.append(np.take_along_axis(scores, predicted[rows, None], axis=1)[:, 0])
+        start += len(scores)
+    entries = Entries(
+        answers.labels,
+        predicted,
+        answers.codes,
+        np.concatenate(own) if own else None,
+        np.concatenate(top) if top else None,
+        scores=lambda: np.concatenate(list(score_batches(path))),
+    )
+    return Evidence(attempt_id, path, entries)
+
+
+def read_standard(
+    passes: list[dict[str, Any]],
+    predictions: list[Path],
+    answers: Answers,
+    protocol: dict[str, Any],
+) -> Standard:
+    """Return the first pass of the reference variant that passed its checks, measured once."""
+    metric = protocol["metric"]
+    for checked, path in zip(passes, predictions, strict=True):
+        if checked["passed"]:
+            evidence = read_evidence(checked["attempt_id"], path, answers)
+            entries = evidence.against(evidence)
+            return Standard(
+                evidence,
+                evaluate([metric], entries)[metric],
+                [evaluate([metric], entries.part(group.rows))[metric] for group in answers.groups],
+                {
+                    name: evaluate([metric], entries.part(rows))[metric]
+                    for name, rows in answers.deliverables.items()
+                },
+            )
+    variant = protocol["tolerance"]["reference"]
+    absent = Value(None, f"the reference variant {variant!r} has no complete pass on this offer")
+    return Standard(
+        None, absent, [absent] * len(answers.groups), dict.fromkeys(answers.deliverables, absent)
+    )
