@@ -16,6 +16,7 @@ except ModuleNotFoundError as error:
         "run `make install`, then `source .venv/bin/activate`, or create the environment of "
         "environment.yml"
     ) from None
+from atpar.calendar.cap import check_cap
 from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
 from atpar.config.load import load_plan
@@ -33,6 +34,7 @@ SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 try:
     PLAN = load_plan(with_overrides(config, workflow.config_settings.config_args or ()))
     check_offers_priced(PLAN)
+    check_cap(PLAN)
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
     check_seal(

@@ -1,5 +1,6 @@
 """Make one attempt at a pass, in a worker process of its own."""
 
+from importlib import import_module
 from pathlib import Path
 
 from atpar.engine.job import Inputs
@@ -8,6 +9,12 @@ from atpar.stage import stage
 
 with stage(snakemake) as settings:
     record = Path(snakemake.output.record)
+    if snakemake.config.get("money", {}).get("campaign_cap"):
+        # By name, so that its code stays out of the pass's digest: the spending cap decides
+        # whether a pass starts, never what it measures, and a new price repeats no pass.
+        import_module("atpar.calendar.cap").refuse_over_cap(
+            snakemake.config, record.parents[3], **dict(snakemake.wildcards.items())
+        )
     measure_pass(
         Pass(
             settings=settings,

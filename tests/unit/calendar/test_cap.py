@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from atpar.calendar.cap import cap_reached, check_cap
+from atpar.calendar.cap import cap_reached, check_cap, refuse_over_cap
 from atpar.config.load import load_plan
 from atpar.errors import AtparError
 
@@ -109,3 +109,5 @@ def test_between_passes_only_what_is_engaged_counts(config, tmp_path):
     # The other offer engages its whole package with its first pass.
     assert "would engage 72.50 USD" in cap_reached(config("60"), results, "b", "b1", 1)
     assert cap_reached(config(None), results, "b", "b1", 1) is None
+    with pytest.raises(AtparError, match=r"b/b1/1 isn't started: .*What is measured stays"):
+        refuse_over_cap(config("60"), results, "b", "b1", "1")

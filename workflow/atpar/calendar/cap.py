@@ -60,10 +60,10 @@ def cap_reached(
     What every offer's attempts so far have engaged, this pass and what follows the passes (fetching
     has to be paid too) must stay within the cap. Nothing is engaged by an offer without an attempt.
     """
+    if (config.get("money") or {}).get("campaign_cap") is None:
+        return None
     plan = load_plan(config)
     cap = _cap(plan)
-    if cap is None:
-        return None
     rows = [
         as_row(record)
         for path in sorted(Path(results, "journal").glob("*.jsonl"))
@@ -90,6 +90,18 @@ def cap_reached(
             f"more than money.campaign_cap ({cap})"
         )
     return None
+
+
+def refuse_over_cap(
+    config: Mapping[str, Any], results: str | Path, offer: str, variant: str, repetition: int | str
+) -> None:
+    """Raise AtparError if the next pass may not start under the cap: nothing is attempted then."""
+    reason = cap_reached(config, results, offer, variant, int(repetition))
+    if reason is not None:
+        raise AtparError(
+            f"{offer}/{variant}/{repetition} isn't started: {reason}. What is measured stays; "
+            "raise the cap, or plan fewer passes"
+        )
 
 
 def engaged_cost(
