@@ -5,6 +5,8 @@ model/fingerprint.json, protocol/seal.json. Out: checks/<offer>/<variant>.json,
 quality/<offer>/<variant>.json.
 """
 
+from atpar.canonical import file_digest
+
 
 def files_of_repetitions(folder, suffix, variant=None):
     """Return an input function: this option's files of all repetitions, in their order.
@@ -38,6 +40,14 @@ def quality_protocol():
         "tolerance",
     }
     return CAMPAIGN.protocol.model_dump(mode="json", include=parts)
+
+
+def own_metrics():
+    """Return the digest of each file that holds a metric of the user's own."""
+    protocol = CAMPAIGN.protocol
+    modules = {name.partition(":")[0] for name in [protocol.metric, *protocol.metrics]}
+    files = [Path(f"{module.replace('.', '/')}.py") for module in modules]
+    return {str(path): file_digest(path) for path in files if path.is_file()}
 
 
 REFERENCE = CAMPAIGN.protocol.tolerance.reference
@@ -81,6 +91,7 @@ rule evaluate_quality:
             "evaluate_quality",
             ("numpy", "pyarrow", "scikit-learn"),
             protocol=quality_protocol(),
+            own_metrics=own_metrics(),
         ),
     message:
         "Evaluate the quality of {wildcards.offer} {wildcards.variant}"

@@ -1,4 +1,4 @@
-"""Did the passes run in the planned order, one at a time, in one session?"""
+"""Did the passes run in the planned order, one at a time, and in which sessions?"""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -7,22 +7,34 @@ from typing import Any
 Row = Mapping[str, Any]
 
 
-def order_findings(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return what speaks against comparing these passes as one rotated series.
+def order_findings(rows: Sequence[Row]) -> list[str]:
+    """Return a sentence for each pass that ran out of its turn or beside another one.
 
     `rows` are counted attempts. Instants are compared within an offer only: clocks of different
     nodes may differ.
     """
     sentences: list[str] = []
-    sessions: dict[str, int] = {}
-    for offer in dict.fromkeys(row["offer"] for row in rows):
-        own = sorted(
-            (row for row in rows if row["offer"] == offer), key=lambda row: row["started_utc"] or ""
-        )
-        sentences += out_of_order(own)
-        sentences += overlapping(own)
-        sessions[offer] = len({row["session_id"] for row in own})
-    return {"sentences": sentences, "sessions": sessions}
+    for own in by_offer(rows).values():
+        sentences += [*out_of_order(own), *overlapping(own)]
+    return sentences
+
+
+def by_offer(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each offer in the order in which they were started."""
+    found: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["started_utc"] or ""):
+        found.setdefault(row["offer"], []).append(row)
+    return found
+
+
+def sessions(rows: Sequence[Row]) -> dict[str, dict[str, list[str]]]:
+    """Return offer -> variant -> the sessions in which its passes were measured."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        own = found.setdefault(row["offer"], {}).setdefault(row["variant"], [])
+        if row["session_id"] and row["session_id"] not in own:
+            own.append(row["session_id"])
+    return found
 
 
 def out_of_order(rows: Sequence[Row]) -> list[str]:

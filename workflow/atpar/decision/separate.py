@@ -7,9 +7,9 @@ from typing import Any
 
 from atpar.canonical import write_json
 from atpar.decision.cells import ratio, seconds
-from atpar.decision.drift import order_findings
+from atpar.decision.drift import by_offer, order_findings, sessions
 from atpar.decision.separation import DEFINITION, Comparison, Rule, groups, pairs, ranked
-from atpar.decision.statistics import permutation_test, position_effect, ratio_interval
+from atpar.decision.statistics import permutation_test, position_effect, ratio_interval, trend
 from atpar.decision.tables import SEPARATION
 from atpar.money.tables import is_true, read_rows, write_table
 
@@ -140,8 +140,31 @@ def separation_findings(
             "reason": effect.reason,
         },
         "control": control_finding(compared, protocol["control"]),
+        "trend": {
+            offer: trend_finding(own, durations, level) for offer, own in by_offer(rows).items()
+        },
         "order": order_findings(rows),
+        "sessions": sessions(rows),
         "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
+    }
+
+
+def trend_finding(
+    rows: Sequence[Row], durations: Mapping[Key, Sequence[float]], level: float
+) -> dict[str, Any]:
+    """Return whether passes became slower or quicker as an offer's series went on."""
+    relative = [
+        float(row["main_time_s"]) / median(durations[row["offer"], row["variant"]])
+        for row in rows
+        if row["main_time_s"]
+    ]
+    slope, found = trend(relative)
+    return {
+        "slope": slope,
+        "p_value": found.p_value,
+        "level": level,
+        "found": found.p_value is not None and found.p_value < level,
+        "reason": found.reason,
     }
 
 

@@ -95,3 +95,17 @@ def position_effect(passes: Mapping[object, Sequence[tuple[int, float]]]) -> Fin
     if len({value for values in samples for value in values}) == 1:
         return Finding(reason="all durations are equal")
     return Finding(p_value=float(stats.kruskal(*samples).pvalue))
+
+
+def trend(relative: Sequence[float]) -> tuple[float | None, Finding]:
+    """Test whether durations rise or fall in the order of measurement (Kendall's tau).
+
+    `relative` are durations divided by their option's median, in measured order. Returns tau
+    (positive: passes became slower) and the finding.
+    """
+    if len(relative) < 5:
+        return None, Finding(reason="fewer than five durations")
+    if len(set(relative)) == 1:
+        return None, Finding(reason="all durations are equal")
+    result = stats.kendalltau(np.arange(len(relative)), relative)
+    return float(result.statistic), Finding(p_value=float(result.pvalue))

@@ -39,22 +39,24 @@ def summarise_passes(
     deliverables that were declared before; `qualities` the verdicts of their parts.
     """
     rows = read_rows(attempts, ATTEMPT_COLUMNS)
-    write_table(summary, summary_rows(rows, options, metric), SUMMARY)
-    write_table(
-        deliverables,
-        deliverable_rows(rows, options, expected, by_attempt(qualities)),
-        DELIVERABLES,
-    )
+    judged = by_attempt(qualities)
+    write_table(summary, summary_rows(rows, options, metric, judged), SUMMARY)
+    write_table(deliverables, deliverable_rows(rows, options, expected, judged), DELIVERABLES)
 
 
 ATTEMPT_COLUMNS = ("attempt_id", "offer", "variant", "counted", "excluded", "status")
 
 
 def summary_rows(
-    attempts: Sequence[Row], options: Sequence[Mapping[str, Any]], metric: str
+    attempts: Sequence[Row],
+    options: Sequence[Mapping[str, Any]],
+    metric: str,
+    qualities: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the rows of summary.csv, options in the order given."""
-    return [_row(attempts, option, metric, _relatives(option, options)) for option in options]
+    return [
+        _row(attempts, option, metric, _relatives(option, options), qualities) for option in options
+    ]
 
 
 def option_attempts(attempts: Iterable[Row], offer: str, variant: str) -> list[Row]:
@@ -81,6 +83,7 @@ def _row(
     option: Mapping[str, Any],
     metric: str,
     relatives: Sequence[str],
+    qualities: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
     offer, variant = option["offer"], option["variant"]
     own = option_attempts(attempts, offer, variant)
@@ -108,6 +111,7 @@ def _row(
         **_work(good),
         **_spent([*own, *spent]),
         **_quality(good, metric),
+        **_difference([qualities.get(row["attempt_id"], {}) for row in good]),
         "definition": DEFINITION,
     }
 
@@ -205,6 +209,22 @@ def _quality(good: Sequence[Row], metric: str) -> dict[str, Any]:
         "metric_reason": None if values else "no counted pass has a value",
         "quality_verdict": verdict,
         "failed_checks": joined(failed),
+    }
+
+
+def _difference(qualities: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the difference to the reference pass, of the pass that changed most labels."""
+    known = [one for one in qualities if one.get("difference") is not None]
+    if not known:
+        return {"metric_difference_reason": "no counted pass was compared with a reference pass"}
+    worst = max(known, key=lambda one: one["changed_labels"])
+    interval = worst["interval"]
+    return {
+        "metric_difference": repr(worst["difference"]),
+        "metric_difference_low": None if interval["low"] is None else repr(interval["low"]),
+        "metric_difference_high": None if interval["high"] is None else repr(interval["high"]),
+        "metric_difference_reason": interval.get("reason"),
+        "changed_labels": worst["changed_labels"],
     }
 
 

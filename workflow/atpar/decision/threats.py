@@ -23,6 +23,7 @@ def threats(tables: Tables) -> list[Threat]:
         *series(tables),
         *attempts(tables),
         *recoveries(tables),
+        *uncertain_quality(tables),
         *prices(tables),
     ]
     return [Threat(name=name, sentence=sentence) for name, sentence in found]
@@ -90,21 +91,43 @@ def series(tables: Tables) -> Iterator[tuple[str, str]]:
             f"The rule tells {and_list(control['variants'])} apart on {offers}, though they are "
             "the same setting: the whole series is in doubt.",
         )
-    for sentence in findings["order"]["sentences"]:
+    for sentence in findings["order"]:
         yield "order", f"Planned and actual order disagree: {sentence}."
-    for offer, sessions in findings["order"]["sessions"].items():
-        if sessions > 1:
+    for offer, trend in findings["trend"].items():
+        if trend["found"]:
             yield (
-                "sessions",
-                f"The passes of {offer} were measured in {sessions} sessions, so they weren't all "
-                "rotated together.",
+                "trend",
+                f"On {offer} passes became {'slower' if trend['slope'] > 0 else 'quicker'} as the "
+                f"series went on (p = {trend['p_value']:.2g}, level {trend['level']:g}).",
             )
+    yield from other_times(tables)
     for (offer, variant), row in tables.summary.items():
         if row["max_s"] and float(row["max_s"]) > UNSTABLE * float(row["min_s"]):
             yield (
                 "unstable",
                 f"The durations of {variant} on {offer} are unstable: the longest is "
                 f"{float(row['max_s']) / float(row['min_s']):.2g} times the shortest.",
+            )
+
+
+def other_times(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Options of one offer that were never measured in the same session: a later series."""
+    for offer, sessions in tables.findings["sessions"].items():
+        reference = tables.protocol["tolerance"]["reference"]
+        standard = set(sessions.get(reference) or next(iter(sessions.values())))
+        apart = [variant for variant, own in sessions.items() if not standard & set(own)]
+        several = {session for own in sessions.values() for session in own}
+        if apart:
+            yield (
+                "measured at another time",
+                f"On {offer}, {and_list(apart)} {'was' if len(apart) == 1 else 'were'} measured at "
+                "another time than the others, not rotated with them.",
+            )
+        elif len(several) > 1:
+            yield (
+                "sessions",
+                f"The passes of {offer} were measured in {len(several)} sessions, so they weren't "
+                "all rotated together.",
             )
 
 
@@ -141,6 +164,24 @@ def recoveries(tables: Tables) -> Iterator[tuple[str, str]]:
                 "recovery",
                 f"{variant} on {offer} recovers {row['recovers']}: the {attempts} of the latter "
                 f"are part of its balance, {brief(row['attempts_wall_s'])} of attempts in all.",
+            )
+
+
+def uncertain_quality(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Accepted options whose true drop may lie beyond the tolerance, by the interval."""
+    tolerance = tables.protocol["tolerance"]
+    for (offer, variant), row in tables.summary.items():
+        low = row["metric_difference_low"]
+        if row["quality_verdict"] != "accepted" or low is None:
+            continue
+        if float(low) < -tolerance["largest_drop"]:
+            high, entries = row["metric_difference_high"], row["entries"]
+            yield (
+                "quality uncertainty",
+                f"{row['metric']} of {variant} on {offer} differs from the reference's by "
+                f"{float(row['metric_difference']):+.4g}, within the tolerance of "
+                f"{tolerance['largest_drop']:g}; over {entries} entries the 95 % interval reaches "
+                f"from {float(low):+.4g} to {float(high):+.4g}, beyond it.",
             )
 
 
