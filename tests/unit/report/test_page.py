@@ -278,6 +278,10 @@ def test_table_that_is_absent_or_empty_is_said_so(campaign: Path, name: str, how
     assert (f"{name}.csv isn't there." in page.text) == (how == "absent")
 
 
+def test_complete_campaign_lacks_nothing(page: Outline) -> None:
+    assert "Not everything is there yet" not in page.text
+
+
 def test_empty_folder_still_gives_a_page(tmp_path: Path) -> None:
     page = page_of(tmp_path)
     assert "There is no decision yet" in page.text

@@ -31,7 +31,6 @@ DOCUMENTS = {
     "separation": "separation.json",
     "corpus": "corpus/fingerprint.json",
     "model": "model/fingerprint.json",
-    "tokenizer": "model/tokenizer_settings.json",
     "seal": "protocol/seal.json",
 }
 

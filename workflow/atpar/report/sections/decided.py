@@ -117,6 +117,8 @@ PAIRS = (
     Column("Median of the slower, s", "median_b_s", seconds, numeric=True),
     Column("Gap, s", "gap_s", seconds, numeric=True),
     Column("Larger spread, s", "larger_spread_s", seconds, numeric=True),
+    Column("Larger middle spread, s", "larger_middle_spread_s", seconds, numeric=True),
+    Column("Rank test p", "rank_p_value", number, numeric=True),
     Column("Ranges overlap", "ranges_overlap", flag),
     Column("Slower / quicker", "ratio", number, numeric=True),
     Column("95 % interval", "range", numeric=True, otherwise="too few passes"),

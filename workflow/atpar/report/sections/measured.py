@@ -30,7 +30,7 @@ SUMMARY = (
     Column("Failures", "failures", numeric=True),
     Column("Excluded", "excluded", numeric=True),
     Column("Still to do", "missing_passes", numeric=True),
-    Column("Kinds of failure", "failure_kinds", empty="none"),
+    Column("Kinds of failure", "failure_kinds", wide=True, empty="none"),
     Column("Entries/s", "entries_per_s", number, numeric=True, reason=_few),
     Column("Tokens/s", "tokens_per_s", number, numeric=True, reason=_few),
     Column("Padded / real tokens", "padding_ratio", number, numeric=True, reason=_few),
