@@ -1,7 +1,9 @@
 """The calendar for other programs, and the plan in the dry run."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -83,6 +85,18 @@ def test_the_summary_says_what_else_there_is_when_nothing_covers(folder, plan):
     assert "no package covers the window; nothing is extended by itself:" in text
     assert "2 periods of 7 days of iteragpu rtx-4090, priced one by one: 2 x 220.00" in text
     assert "MISSES the deadline" in text
+
+
+def test_the_summary_says_when_to_order_and_what_could_be_given_back(folder, plan):
+    table = TASKS.replace("kept\t\nwrite", "released\t\nwrite")
+    head, _, last = table.rpartition("released")
+    table = head + "kept" + last
+    (folder / "calendar.tsv").write_text(table, encoding="utf-8")
+    slow = [replace(one, lead_time_h=Decimal(48)) for one in _known()]
+    text = window_summary(plan, places(), folder, tariffs=slow)
+    assert "order by Wed 2026-10-21 09:00 CEST (lead time 48 h)" in text
+    assert "isn't needed for 96 h inside the window" in text
+    assert "order by" not in window_summary(plan, places(), folder, tariffs=_known())
 
 
 def test_a_calendar_without_a_fixed_start_begins_at_the_next_hour(folder, plan):

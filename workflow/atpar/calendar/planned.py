@@ -21,7 +21,7 @@ from atpar.calendar.timeline import (
 )
 from atpar.config.load import Plan
 from atpar.config.offers import Offer
-from atpar.money.calculator import Tariff, alternatives, candidates, show_hours
+from atpar.money.calculator import Tariff, alternatives, candidates, hours, show_hours
 from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
 from atpar.protocol.schedule import schedule
 
@@ -133,6 +133,7 @@ def window_summary(
             f"{show_hours(window.length)} ({passes} passes; {show_hours(window.idle)} idle)"
         )
         lines += [f"  {line}" for line in describe_candidates(offer, window, tariffs)]
+        lines += [f"  {line}" for line in _around(offer, window, tariffs, zone)]
         lines += [f"  {line}" for line in describe_deadline(plan, entries)]
         lines += [f"  {line}" for line in _old(offer, tariffs, now.date(), plan)]
     if not any(task.start for task in read_tasks(folder / plan.campaign.tables.calendar)):
@@ -150,6 +151,22 @@ def describe_candidates(offer: Offer, window: Window, tariffs: Sequence[Tariff])
         if other:
             lines.append("no package covers the window; nothing is extended by itself:")
             lines += [f"- {line}" for line in other]
+    return lines
+
+
+def _around(offer: Offer, window: Window, tariffs: Sequence[Tariff], zone: str) -> list[str]:
+    """Return when to order, and how long the rental could be given back within the window."""
+    leads = [one.lead_time_h for one in engaged_tariffs(offer, tariffs) if one.lead_time_h]
+    lines = []
+    if leads:
+        order = local_text(window.start - hours(max(leads)), zone)
+        lines.append(f"order by {order} (lead time {show_hours(hours(max(leads)))})")
+    if window.released:
+        apart = sum((end - start for start, end in window.released), timedelta())
+        lines.append(
+            f"the rental isn't needed for {show_hours(apart)} inside the window; given back then, "
+            "it is several rentals, each priced for itself"
+        )
     return lines
 
 

@@ -7,9 +7,13 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+import pandas as pd
+from pandera.errors import SchemaErrors
+
 from atpar.canonical import write_text
 from atpar.errors import AtparError
 from atpar.money.calculator import DIALECT, Tariff, spelling
+from atpar.money.schemas import TARIFFS
 
 
 @dataclass
@@ -99,13 +103,28 @@ def chosen(tariffs: Iterable[Tariff], gpus: Iterable[str], regions: Iterable[str
 
 
 def write_tariffs(path: str | Path, tariffs: Iterable[Tariff], comment: str) -> None:
-    """Write a tariff file that `atpar.money.calculator` reads, columns without values left out."""
+    """Write a tariff file that `atpar.money.calculator` reads, columns without values left out.
+
+    Checked against the schema of tariffs first; AtparError names the column and the value.
+    """
     rows = [_cells(tariff) for tariff in tariffs]
+    _validate(rows)
     used = [name for name in _columns() if any(row[name] for row in rows)]
     path = Path(path)
     text = [DIALECT, *(f"# {line}" for line in comment.splitlines()), ",".join(used)]
     text += [_line([row[name] for name in used]) for row in rows]
     write_text(path, "\n".join(text) + "\n")
+
+
+def _validate(rows: list[Mapping[str, str]]) -> None:
+    table = pd.DataFrame(rows, dtype="str").replace("", None)
+    try:
+        TARIFFS.validate(table, lazy=True)
+    except SchemaErrors as error:
+        fault = error.failure_cases.iloc[0]
+        raise AtparError(
+            f"{fault['column']} is {fault['failure_case']!r} in a price: {fault['check']}"
+        ) from None
 
 
 def _columns() -> list[str]:
