@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from atpar.canonical import read_json, write_json
+from atpar.decision.model import SCHEMA, schema_text
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
 QUICK = [10.0, 10.1, 9.9, 10.2, 10.0]
@@ -393,6 +394,12 @@ def test_the_text_follows_from_the_tables(recorded):
     _, after = campaign.decide_again()
     assert "330.00 USD" in after and "220.00" not in after
     assert after == before.replace("220.00", "330.00")
+
+
+def test_the_schema_of_the_decision_is_current():
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text(), (
+        "run: python -m atpar.decision.model"
+    )
 
 
 def test_a_quick_pass_with_broken_scores_is_no_success(recorded):

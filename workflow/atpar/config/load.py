@@ -217,6 +217,12 @@ def _check_names(plan: Plan) -> None:
                 f"protocol.subgroups names {column!r}, which isn't kept from the corpus; "
                 "list it under corpus.columns.subgroups, or " + did_you_mean(column, subgroups)
             )
+    column = protocol.deliverable_column
+    if column is not None and column not in subgroups:
+        raise AtparError(
+            f"protocol.deliverable_column is {column!r}, which isn't kept from the corpus; "
+            "list it under corpus.columns.subgroups, or " + did_you_mean(column, subgroups)
+        )
     if protocol.extension.mode == "none" and plan.campaign.repetitions_added:
         raise AtparError("repetitions_added is set, but the sealed protocol allows no extension")
     if protocol.extension.mode != "none" and plan.repetitions > protocol.extension.limit:

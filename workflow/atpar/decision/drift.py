@@ -7,16 +7,23 @@ from typing import Any
 Row = Mapping[str, Any]
 
 
-def order_findings(rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for each pass that ran out of its turn or beside another one.
+def order_findings(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return sentences on passes that ran out of turn or beside another, and sessions by offer.
 
     `rows` are counted attempts. Instants are compared within an offer only: clocks of different
     nodes may differ.
     """
-    sentences: list[str] = []
-    for own in by_offer(rows).values():
-        sentences += [*out_of_order(own), *overlapping(own)]
-    return sentences
+    offers = by_offer(rows)
+    return {
+        "sentences": [
+            sentence
+            for own in offers.values()
+            for sentence in (*out_of_order(own), *overlapping(own))
+        ],
+        "sessions": {
+            offer: len({row["session_id"] for row in own}) for offer, own in offers.items()
+        },
+    }
 
 
 def by_offer(rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -1,11 +1,21 @@
-"""What decision.json holds, as typed models; its JSON Schema is exported from them."""
+"""What decision.json holds, as typed models; decision.schema.json is exported from them.
 
+Run `python -m atpar.decision.model` after a model changed; a test compares.
+"""
+
+import json
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from atpar.canonical import write_text
+
 DEFINITION = 1
 """Version of how a decision follows from the tables."""
+
+SCHEMA = Path(__file__).with_name("decision.schema.json")
+"""JSON Schema of decision.json, for those who read it with other tools."""
 
 Outcome = Literal["chosen", "tied", "none", "screening", "unfinished"]
 
@@ -107,3 +117,14 @@ class Decision(Part):
     threats: list[Threat]
     extension: str | None
     """What the sealed extension rule proposes, if anything."""
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of decision.json."""
+    schema = Decision.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    write_text(SCHEMA, schema_text())

@@ -144,7 +144,7 @@ def separation_findings(
             offer: trend_finding(own, durations, level) for offer, own in by_offer(rows).items()
         },
         "order": order_findings(rows),
-        "sessions": sessions(rows),
+        "measured_in": sessions(rows),
         "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
     }
 

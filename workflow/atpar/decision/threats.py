@@ -91,7 +91,7 @@ def series(tables: Tables) -> Iterator[tuple[str, str]]:
             f"The rule tells {and_list(control['variants'])} apart on {offers}, though they are "
             "the same setting: the whole series is in doubt.",
         )
-    for sentence in findings["order"]:
+    for sentence in findings["order"]["sentences"]:
         yield "order", f"Planned and actual order disagree: {sentence}."
     for offer, trend in findings["trend"].items():
         if trend["found"]:
@@ -112,7 +112,7 @@ def series(tables: Tables) -> Iterator[tuple[str, str]]:
 
 def other_times(tables: Tables) -> Iterator[tuple[str, str]]:
     """Options of one offer that were never measured in the same session: a later series."""
-    for offer, sessions in tables.findings["sessions"].items():
+    for offer, sessions in tables.findings["measured_in"].items():
         reference = tables.protocol["tolerance"]["reference"]
         standard = set(sessions.get(reference) or next(iter(sessions.values())))
         apart = [variant for variant, own in sessions.items() if not standard & set(own)]
