@@ -267,6 +267,26 @@ def test_nonsense_in_the_manifest_is_a_difference_and_no_crash(opened: Path, ste
     assert any("can't be computed" in text for one in found.rebuilt.values() for text in one)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("protocol/seal.json", None),
+        ("protocol/seal.json", "[]"),
+        ("passes/one-thread/batch-1/1.json", "{"),
+        ("journal/one-thread.jsonl", "{}\nnot json\n{}\n"),
+    ],
+)
+def test_unreadable_evidence_is_a_problem_and_no_crash(
+    opened: Path, name: str, content: str | None
+) -> None:
+    path = opened / "data" / name
+    path.unlink() if content is None else path.write_text(content)
+    seal_anew(opened)
+    found = verify_bag(opened)
+    assert not found.holds
+    assert "can't be read" in found.problems[0]
+
+
 def test_input_outside_the_bag_isn_t_read(opened: Path) -> None:
     change_json(
         opened / "data/manifest.json",

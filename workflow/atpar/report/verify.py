@@ -50,7 +50,7 @@ def verify_bag(path: Path) -> Verification:
         manifest = _manifest(data)
         return Verification(
             path.name,
-            identity_problems(data, manifest),
+            _readable_problems(data, manifest),
             rebuild(Bag(data, work, manifest)),
             _notes(manifest),
         )
@@ -68,6 +68,15 @@ def _manifest(data: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("definition") != 1:
         raise AtparError("manifest.json in the bag isn't of definition 1; use a newer atpar")
     return manifest
+
+
+def _readable_problems(data: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Return the problems of identity, or the one that the evidence can't be read for them."""
+    try:
+        return identity_problems(data, manifest)
+    except (AtparError, OSError, LookupError, TypeError, AttributeError, ValueError) as error:
+        # The bag isn't trusted: a file that is missing or of another form is its fault to name.
+        return [f"seal, journals or passes can't be read ({type(error).__name__}: {error})"]
 
 
 def identity_problems(data: Path, manifest: Mapping[str, Any]) -> list[str]:
