@@ -96,7 +96,7 @@ def test_foreign_passes_are_sources_for_whatever_changes_here(merged, tmp_path):
     assert "measure_pass" not in changed.to_run()
 
 
-def test_one_more_share_brings_only_its_own_work(merged, nodes, ready, tmp_path):
+def test_one_more_share_brings_only_its_own_work(nodes, ready, tmp_path):
     checkout = carrying.laptop(ready, tmp_path / "two")
     for name in "ab":
         carrying.hand_in(nodes[name].results / "export" / f"{name}.zip", checkout)
@@ -123,7 +123,7 @@ def test_a_damaged_share_is_refused_by_name_and_nothing_is_taken(nodes, ready, t
     assert kept <= {"incoming", "logs", "merged"}
 
 
-def test_export_while_a_pass_is_running(nodes, ready, tmp_path):
+def test_export_while_a_pass_is_running(nodes, tmp_path):
     node = nodes["a"].copy(tmp_path / "running")
     journal = node.results / "journal" / "a.jsonl"
     last = journal.read_bytes().splitlines(keepends=True)[-1]

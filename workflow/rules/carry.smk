@@ -91,10 +91,10 @@ if CAMPAIGN.shared:
             "pip install -r requirements-s3.txt"
         )
 
-    def shared_pass(offer, variant, repetition):
+    def shared_pass(offer, variant, repetition, **options):
         """Return a pass's archive in the shared storage."""
         return storage.s3(
-            f"{CAMPAIGN.shared}/{CAMPAIGN.campaign}/{offer}/{variant}/{repetition}.zip"
+            f"{CAMPAIGN.shared}/{CAMPAIGN.campaign}/{offer}/{variant}/{repetition}.zip", **options
         )
 
     def shared_elsewhere(offers):
@@ -118,7 +118,8 @@ if CAMPAIGN.shared:
                 "`snakemake fetch`, then `snakemake merge`"
             )
         return [
-            shared_pass(offer, variant, repetition)
+            # Asked for, but not downloaded again.
+            shared_pass(offer, variant, repetition, retrieve=False)
             for offer in HERE
             for variant in VARIANTS
             for repetition in repetitions_of(offer, variant)
