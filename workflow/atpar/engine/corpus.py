@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 
-def count_entries(corpus: Path) -> int:
-    """Return the number of entries of an evaluation corpus."""
+def count_entries(table: Path) -> int:
+    """Return the number of rows of a corpus or of predictions."""
     import pyarrow.parquet as pq
 
-    return pq.read_metadata(corpus).num_rows
+    return pq.read_metadata(table).num_rows
 
 
 def windows(corpus: Path, size: int | None) -> Iterator[tuple[int, list[str]]]:

@@ -68,14 +68,6 @@ def softmax(logits: np.ndarray) -> np.ndarray:
         return powers / powers.sum(axis=1, keepdims=True)
 
 
-def completed_in(folder: Path) -> int | None:
-    """Return how many entries a killed attempt had completed, None if it can't be told."""
-    try:
-        return int(np.count_nonzero(np.fromfile(folder / DONE, np.uint8)))
-    except OSError:
-        return None
-
-
 def write_predictions(
     path: Path, corpus: Path, labels: Sequence[str], scores: Scores | None
 ) -> int:

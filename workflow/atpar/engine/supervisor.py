@@ -16,6 +16,7 @@ from typing import Any
 
 from atpar.canonical import file_digest, whole_file, write_json
 from atpar.engine.clocks import WallAndMonotonic
+from atpar.engine.corpus import count_entries
 from atpar.engine.cpus import usable_cpus
 from atpar.engine.job import Inputs, Job, worker_environment
 from atpar.engine.launch import Ended, Interrupted, Launch
@@ -25,7 +26,7 @@ from atpar.engine.packages import COMPUTING
 from atpar.engine.parents import session_id, snakemake_above
 from atpar.engine.progress import ended_line
 from atpar.engine.record import finished_record, judged, started_record
-from atpar.engine.results import completed_in, salvage_predictions, write_predictions
+from atpar.engine.results import salvage_predictions, write_predictions
 from atpar.errors import AtparError
 from atpar.journal import journal
 from atpar.journal.attempts import alive, next_number, read_progress, reconcile
@@ -218,12 +219,14 @@ def _published(
 def _salvaged(folder: Path, corpus: Path, labels: list[str]) -> dict[str, Any]:
     """Turn what a killed worker left into a predictions table and return the fields it gives."""
     kept = folder / "predictions.parquet"
-    completed = completed_in(folder)
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
         salvage_predictions(folder, kept, corpus, labels)
-    fields = {"predictions_path": str(kept), "predictions_digest": file_digest(kept)}
-    return fields if completed is None else {**fields, "entries_completed": completed}
+    return {
+        "predictions_path": str(kept),
+        "predictions_digest": file_digest(kept),
+        "entries_completed": count_entries(kept),
+    }
 
 
 def _labels(inputs: Inputs) -> list[str]:
