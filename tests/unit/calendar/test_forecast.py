@@ -26,6 +26,11 @@ def test_a_load_of_the_same_lengths_scales_and_keeps_the_spread():
     assert guess.method == "one corpus: by padded tokens" and not guess.extrapolates
 
 
+def test_a_single_pass_says_that_its_spread_is_not_known():
+    guess = forecast([seen(1000, 60_000, 10.0, "p")], Load(1000, 60_000))
+    assert guess.method.endswith("a single pass, so its spread isn't known")
+
+
 def test_one_corpus_cant_tell_entries_from_tokens_and_the_interval_says_so():
     passes = [seen(1000, 50_000, 10.0, "p1"), seen(1000, 50_000, 10.0, "p2")]
     guess = forecast(passes, Load(1000, 100_000))

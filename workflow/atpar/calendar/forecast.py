@@ -67,6 +67,8 @@ def forecast(observations: Sequence[Observation], load: Load) -> Forecast | None
     predict = _two_parts if two_parts else _one_point
     method = "entries and padded tokens" if two_parts else "one corpus: by padded tokens"
     names = sorted({one.passed for one in observations})
+    if len(names) == 1:
+        method += "; a single pass, so its spread isn't known"
     rest = [[one for one in observations if one.passed != name] for name in names]
     fits = [observations, *(kept for kept in rest if kept)]
     ranges = [predict(kept, load) for kept in fits]
