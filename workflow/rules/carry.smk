@@ -80,7 +80,8 @@ if CARRIED.due:
 
 rule merge:
     input:
-        CARRIED.receipts(),
+        # Shares of this node's own offers too: what it measured before it was wiped.
+        sorted({*CARRIED.receipts(), *map(str, CARRIED.due)}),
 
 
 if CAMPAIGN.shared:

@@ -4,6 +4,7 @@ Everything here runs at each parse, so nothing heavy is imported and nothing is 
 """
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -21,9 +22,10 @@ from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
 from atpar.config.load import load_plan
 from atpar.config.overrides import with_overrides
+from atpar.engine.identify import Card, offer_here, visible_gpus
 from atpar.errors import AtparError
 from atpar.model.files import model_files, tokenizer_files
-from atpar.money.priced import check_offers_priced
+from atpar.money.priced import check_offers_priced, engaged_tariffs, load_tariffs
 from atpar.protocol.codedigest import code_digest
 from atpar.protocol.schedule import schedule
 from atpar.protocol.seal import check_seal
@@ -33,7 +35,8 @@ SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 
 try:
     PLAN = load_plan(with_overrides(config, workflow.config_settings.config_args or ()))
-    check_offers_priced(PLAN)
+    TARIFFS = load_tariffs(PLAN.campaign.tables.tariffs)
+    check_offers_priced(PLAN, TARIFFS)
     check_cap(PLAN)
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
@@ -45,7 +48,29 @@ try:
 except AtparError as error:
     raise WorkflowError(str(error)) from None
 
-HERE = PLAN.here
+
+
+def offer_card(name):
+    """Return what an offer says of its GPUs: names, and how many a lot holds."""
+    offer = PLAN.offer(name)
+    return Card(
+        offer=name,
+        gpu=offer.gpu,
+        device_name=offer.device_name,
+        gpus_per_lot=engaged_tariffs(offer, TARIFFS)[0].gpus_per_lot,
+        lots=offer.lots,
+    )
+
+
+def found_here():
+    """Return the offer that this machine's GPUs say it is."""
+    try:
+        return (offer_here([offer_card(offer.offer) for offer in PLAN.offers], visible_gpus()),)
+    except AtparError as error:
+        raise WorkflowError(str(error)) from None
+
+
+HERE = found_here() if CAMPAIGN.here == "auto" else PLAN.here
 VARIANTS = tuple(variant.variant for variant in PLAN.variants)
 PLACES = {
     (place.offer, place.variant, place.repetition): place

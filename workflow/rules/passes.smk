@@ -26,6 +26,8 @@ rule inspect_offer:
             machine=machine_digest(),
         ),
     resources:
+        # A resource, since another price or spelling of the card must not measure anything again.
+        card=lambda w: canonical_json(asdict(offer_card(w.offer))),
         slurm_partition=offer_column("partition"),
         gres=offer_column("gres"),
         constraint=offer_column("constraint"),

@@ -1,9 +1,15 @@
 """Read from the machine what it really is."""
 
+import json
 from pathlib import Path
 
 from atpar.engine.environment import inspect_offer
+from atpar.engine.identify import Card
 from atpar.stage import stage
 
 with stage(snakemake) as settings:
-    inspect_offer(settings["offer"], Path(snakemake.output.environment))
+    inspect_offer(
+        settings["offer"],
+        Path(snakemake.output.environment),
+        card=Card(**json.loads(snakemake.resources.card)),
+    )

@@ -74,7 +74,7 @@ class Campaign(Model):
     follows: Name | None = None
     """An earlier campaign that asked the same question."""
     here: Name | list[Name] = "all"
-    """The offers this machine is: `all`, `none`, one name, or several."""
+    """The offers this machine is: `all`, `none`, one name, several, or `auto`: told by its GPUs."""
     shared: str | None = Field(None, pattern=r"^s3://[a-z0-9][a-z0-9.-]+(/[A-Za-z0-9._-]+)*$")
     """Shared storage of all nodes, `s3://bucket/folder`: passes go there as they are finished."""
     corpus: Corpus

@@ -36,11 +36,11 @@ class Plan:
 
     @property
     def here(self) -> tuple[str, ...]:
-        """Names of the offers measured on this machine."""
+        """Names of the offers measured on this machine; none yet where it is to be found out."""
         here = self.campaign.here
         if here == "all":
             return tuple(offer.offer for offer in self.offers)
-        if here == "none":
+        if here in ("none", "auto"):
             return ()
         return (here,) if isinstance(here, str) else tuple(here)
 
@@ -208,7 +208,7 @@ def _check_names(plan: Plan) -> None:
         if name not in offers:
             raise AtparError(
                 f"here is {name!r}, which is no offer in {plan.campaign.tables.offers}; "
-                + did_you_mean(name, [*offers, "all", "none"])
+                + did_you_mean(name, [*offers, "all", "none", "auto"])
             )
     subgroups = {"bucket", "label", *plan.campaign.corpus.columns.subgroups}
     for column in protocol.subgroups:

@@ -17,6 +17,7 @@ class Offer(Model):
     gpu: str
     """GPU name, as written in the tariff files (a tariff of this machine's CPU is one too)."""
     billing: Literal["package", "hourly"] = "package"
+    """A whole package, or running hours."""
     lots: int = Field(1, ge=1)
     """Lots rented; how many cards a lot holds is in the tariff and never multiplied twice."""
     term_days: int | None = Field(None, ge=1)

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from atpar.canonical import digest, write_json
+from atpar.engine.compatibility import check_environment
 from atpar.engine.cpus import PROC, cpu_quota, usable_cpus
 from atpar.engine.gpus import nvidia_devices, rocm_devices
+from atpar.engine.identify import Card, check_card
 from atpar.engine.packages import COMPUTING
 from atpar.engine.torch_build import TorchBuild, torch_build
 from atpar.errors import AtparError
@@ -37,11 +39,11 @@ class Findings:
         return value
 
 
-def inspect_offer(offer: Mapping[str, Any], output: Path) -> None:
+def inspect_offer(offer: Mapping[str, Any], output: Path, card: Card | None = None) -> None:
     """Write `offers/<offer>/environment.json` for the machine that this runs on.
 
     Raises AtparError when the offer's device isn't there: a GPU is paid for, so nothing else is
-    measured in its place.
+    measured in its place. `card` says which GPUs the offer is; other ones are refused as well.
     """
     findings = Findings()
     stable = {
@@ -58,8 +60,13 @@ def inspect_offer(offer: Mapping[str, Any], output: Path) -> None:
         "software": {**versions((*COMPUTING, "atpar")), "python": platform.python_version()},
         "torch_build": torch_build().__dict__,
     }
+    if card is not None:
+        check_card(card, stable["device"])
     stable["driver"] = findings.take(
         "driver", stable["device"].pop("driver"), "the pass runs on the CPU"
+    )
+    compatibility = findings.take(
+        "compatibility", check_environment(stable), "the table is of AMD's GPUs alone"
     )
     write_json(
         output,
@@ -67,6 +74,7 @@ def inspect_offer(offer: Mapping[str, Any], output: Path) -> None:
             **stable,
             "digest": digest(stable),
             "reasons": findings.reasons,
+            "compatibility": compatibility,
             "inspected_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         },
     )
