@@ -178,9 +178,9 @@ def test_an_entry_without_a_value_is_a_subgroup_of_its_own(recorded):
     campaign.add_option("b1", STEADY)
     groups = quality_of(campaign, "b1")["passes"][0]["subgroups"]
     assert [(one["value"], one["entries"], one["verdict"]) for one in groups] == [
+        ("(no value)", 30, "accepted"),
         ("x", 150, "accepted"),
         ("y", 20, "insufficient"),
-        ("(no value)", 30, "accepted"),
     ]
 
 

@@ -41,13 +41,14 @@ def evaluate_option(
     standard = read_standard(
         read_json(reference_checks)["passes"], reference_predictions, answers, protocol
     )
+    names = metric_names(protocol)
     passes: list[dict[str, Any]] = []
     first: Evidence | None = None
     for checked, path in zip(read_json(checks)["passes"], predictions, strict=True):
         if not checked["passed"]:
             passes.append(_unevaluated(checked))
             continue
-        evidence = read_evidence(checked["attempt_id"], path, answers)
+        evidence = read_evidence(checked["attempt_id"], path, answers, names)
         passes.append(evaluate_pass(checked, evidence, standard, first, answers, protocol))
         first = first or evidence
     write_json(
@@ -62,6 +63,11 @@ def evaluate_option(
     )
 
 
+def metric_names(protocol: dict[str, Any]) -> list[str]:
+    """Return the metrics that are computed of each pass: the main one first."""
+    return list(dict.fromkeys([protocol["metric"], *protocol["metrics"], "agreement"]))
+
+
 def evaluate_pass(
     checked: dict[str, Any],
     evidence: Evidence,
@@ -72,9 +78,8 @@ def evaluate_pass(
 ) -> dict[str, Any]:
     """Return the quality of one complete pass as the quality file holds it."""
     main = protocol["metric"]
-    names = list(dict.fromkeys([main, *protocol["metrics"], "agreement"]))
     entries = evidence.against(standard.evidence)
-    values = evaluate(names, entries)
+    values = evaluate(metric_names(protocol), entries)
     judgement = Judgement()
     judge(protocol, values[main], standard.whole, values["agreement"], judgement)
     groups = [

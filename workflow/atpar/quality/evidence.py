@@ -1,5 +1,6 @@
 """What is read before anything is judged: reference answers, and the predictions of passes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import pyarrow.parquet as pq
 
 from atpar.errors import AtparError
 from atpar.quality.groups import Group, rows_of, subgroups
-from atpar.quality.metrics import Entries, Value, evaluate
-from atpar.quality.predictions import column, label_codes, predicted_codes, score_batches
+from atpar.quality.metrics import SCORE_METRICS, Entries, Value, evaluate
+from atpar.quality.predictions import coded, column, label_codes, predicted_codes, score_batches
 
 WHOLE = slice(None)
 
@@ -56,7 +57,7 @@ class Standard:
 def read_answers(reference: Path, labels: list[str], protocol: dict[str, Any]) -> Answers:
     """Read the reference table and refuse labels that the model doesn't have."""
     present = pq.read_schema(reference).names
-    given = column(reference, "label")
+    given = coded(reference, "label")
     codes = None
     if given.null_count < len(given):
         codes = label_codes(given, labels)
@@ -101,26 +102,42 @@ def _deliverable_rows(
     return rows
 
 
-def read_evidence(attempt_id: str, path: Path, answers: Answers) -> Evidence:
-    """Read a complete pass; its rows are in the order of the reference table."""
+def read_evidence(
+    attempt_id: str, path: Path, answers: Answers, metrics: Iterable[str]
+) -> Evidence:
+    """Read a complete pass; its rows are in the order of the reference table.
+
+    Scores are read only if one of the `metrics` needs them: they are most of the file.
+    """
     predicted = predicted_codes(path, answers.labels)
-    own, top = [], []
-    start = 0
-    for scores in score_batches(path):
-        rows = slice(start, start + len(scores))
-        if answers.codes is not None:
-            own.append(np.take_along_axis(scores, answers.codes[rows, None], axis=1)[:, 0])
-        top.append(np.take_along_axis(scores, predicted[rows, None], axis=1)[:, 0])
-        start += len(scores)
+    own = top = None
+    if SCORE_METRICS.intersection(metrics) and len(predicted):
+        own, top = _picked_scores(path, answers, predicted)
     entries = Entries(
         answers.labels,
         predicted,
         answers.codes,
-        np.concatenate(own) if own else None,
-        np.concatenate(top) if top else None,
+        own,
+        top,
         scores=lambda: np.concatenate(list(score_batches(path))),
     )
     return Evidence(attempt_id, path, entries)
+
+
+def _picked_scores(
+    path: Path, answers: Answers, predicted: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the scores of the reference label and of the predicted one, entry by entry."""
+    picked: tuple[list, list] = ([], [])
+    start = 0
+    for scores in score_batches(path):
+        rows = slice(start, start + len(scores))
+        for codes, pieces in zip((answers.codes, predicted), picked, strict=True):
+            if codes is not None:
+                pieces.append(np.take_along_axis(scores, codes[rows, None], axis=1)[:, 0])
+        start += len(scores)
+    own, top = picked
+    return np.concatenate(own) if own else None, np.concatenate(top)
 
 
 def read_standard(
@@ -133,7 +150,7 @@ def read_standard(
     metric = protocol["metric"]
     for checked, path in zip(passes, predictions, strict=True):
         if checked["passed"]:
-            evidence = read_evidence(checked["attempt_id"], path, answers)
+            evidence = read_evidence(checked["attempt_id"], path, answers, [metric])
             entries = evidence.against(evidence)
             return Standard(
                 evidence,

@@ -25,6 +25,8 @@ from atpar.errors import AtparError
 
 DEFINITION = 1
 CALIBRATION_BINS = 15
+SCORE_METRICS = frozenset({"neg_log_loss", "neg_calibration_error"})
+"""Metrics that need `own_score` and `top_score`."""
 CLASS_METRIC = re.compile(r"(f1|precision|recall)\[(.+)\]")
 
 

@@ -18,8 +18,7 @@ BATCH_ROWS = 1 << 17
 def column(path: Path, name: str) -> pa.Array:
     """Return a text column of a Parquet file as one array of large_string."""
     chunked = pq.read_table(path, columns=[name]).column(name)
-    whole = chunked.cast(pa.large_string()).combine_chunks()
-    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+    return chunked.cast(pa.large_string()).combine_chunks()
 
 
 def score_labels(path: Path) -> list[str] | None:
@@ -30,15 +29,32 @@ def score_labels(path: Path) -> list[str] | None:
     return json.loads(metadata[b"labels"])
 
 
+def coded(path: Path, name: str) -> pa.DictionaryArray:
+    """Return a text column of few different values as one dictionary array.
+
+    Values that repeat are decoded once each, not row by row.
+    """
+    chunked = pq.read_table(path, columns=[name], read_dictionary=[name]).column(name)
+    return chunked.unify_dictionaries().combine_chunks()
+
+
 def label_codes(values: pa.Array, labels: list[str]) -> np.ndarray:
-    """Return the index of each value in `labels` (int32), -1 where it is none of them."""
-    codes = pc.index_in(values, value_set=pa.array(labels, pa.large_string()))
+    """Return the index of each value in `labels` (int32), -1 where it is none of them.
+
+    `values` are text, or a dictionary array of text.
+    """
+    if isinstance(values, pa.DictionaryArray):
+        places = np.append(label_codes(values.dictionary, labels), np.int32(-1))
+        return places[values.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)]
+    codes = pc.index_in(
+        values.cast(pa.large_string()), value_set=pa.array(labels, pa.large_string())
+    )
     return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
 
 def predicted_codes(path: Path, labels: list[str]) -> np.ndarray:
     """Return the predicted label of each row as its index in `labels` (int32, -1: unknown)."""
-    return label_codes(column(path, "predicted"), labels)
+    return label_codes(coded(path, "predicted"), labels)
 
 
 def score_batches(path: Path, rows: int = BATCH_ROWS) -> Iterator[np.ndarray]:
