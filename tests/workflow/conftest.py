@@ -125,7 +125,8 @@ def small_model(folder: Path, labels: Iterable[str] = ("fruit", "tool")) -> None
 
     labels = list(labels)
     folder.mkdir(parents=True)
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(word for group in WORDS.values() for word in group)]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = special + [word for group in WORDS.values() for word in group]
     vocabulary = folder / "vocab.txt"
     vocabulary.write_text("\n".join(words) + "\n")
     BertTokenizerFast(vocab=str(vocabulary), model_max_length=64).save_pretrained(folder)
@@ -156,6 +157,8 @@ SMALL = {
         },
     },
     "model": {"path": "model"},
+    # Of this workspace alone: two tests may measure at the same time.
+    "lock_folder": "locks",
     "protocol": {
         # The small model's weights are random, so no quality is asked of it.
         "minimum": 0.0,

@@ -5,26 +5,26 @@ small campaign has two offers with three variants and two repetitions, so 12 pas
 """
 
 import os
-import shutil
 
 import pytest
 
 DECIDE = {"decide": 1, "render_report": 1}
 MONEY = {"keep_ledger": 1, **DECIDE}
 CALENDAR = {"plan_calendar": 1, **MONEY}
-BALANCE = {
-    "tabulate_attempts": 1,
-    "summarise_passes": 1,
-    "separate_options": 1,
-    **CALENDAR,
-}
+SUMMARY = {"summarise_passes": 1, "separate_options": 1, **MONEY}
+BALANCE = {"tabulate_attempts": 1, **SUMMARY, **CALENDAR}
 QUALITY = {"check_predictions": 6, "evaluate_quality": 6, **BALANCE}
 PASSES = {"measure_pass": 12, **QUALITY}
 SPLIT = {"split_buckets": 1, "check_labels": 1, "seal_protocol": 1, **PASSES}
 
 
 def touch_with_same_content(workspace):
-    for name in ["corpus.csv", "model/model.safetensors", "model/tokenizer.json", "model/config.json"]:
+    for name in [
+        "corpus.csv",
+        "model/model.safetensors",
+        "model/tokenizer.json",
+        "model/config.json",
+    ]:
         os.utime(workspace.folder / name)
 
 
@@ -72,7 +72,8 @@ def one_more_variant(workspace):
 
 def fewer_variants(workspace):
     path = workspace.folder / "config/demo/variants.tsv"
-    path.write_text("".join(line for line in open(path) if not line.startswith("b4")))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("b4")))
 
 
 def variants_in_another_order(workspace):
@@ -82,11 +83,9 @@ def variants_in_another_order(workspace):
 
 
 def one_variant_changed(workspace):
-    workspace.edit("config/demo/variants.tsv", "b4\tbatch-size\tfp32\t4\t", "b4\tbatch-size\tfp32\t3\t")
-
-
-def more_time_for_a_price(workspace):
-    workspace.configure(money={"price_age_days": 3000})
+    workspace.edit(
+        "config/demo/variants.tsv", "b4\tbatch-size\tfp32\t4\t", "b4\tbatch-size\tfp32\t3\t"
+    )
 
 
 def code(module, line="\n\nADDED = 1\n"):
@@ -121,7 +120,7 @@ CHANGES = {
         {"measure_pass": 4, "check_predictions": 2, "evaluate_quality": 2, **BALANCE},
     ),
     "one variant fewer": (fewer_variants, BALANCE),
-    "variants in another order": (variants_in_another_order, BALANCE),
+    "variants in another order": (variants_in_another_order, {**SUMMARY, "plan_calendar": 1}),
     "one variant's batch size": (
         one_variant_changed,
         {"measure_pass": 4, "check_predictions": 2, "evaluate_quality": 2, **BALANCE},
@@ -145,11 +144,9 @@ def test_exactly_these_rules_rerun(measured, change):
 
 
 @pytest.mark.slow
-def test_copied_results_are_taken_as_they_are(measured, tmp_path):
+def test_copied_results_are_taken_as_they_are(measured):
     """A clone with the results carried in, file times lost, measures nothing again."""
-    journal = measured.results / "journal"
     for path in measured.folder.rglob("*"):
         if path.is_file():
             os.utime(path)
-    assert shutil.which("snakemake") is None or journal.exists()
     assert "measure_pass" not in measured.to_run()

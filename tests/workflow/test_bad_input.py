@@ -1,0 +1,129 @@
+"""Bad input ends in one clear message before any pass runs, without a traceback.
+
+Each row breaks one thing in a fresh workspace and runs the real `snakemake`.
+"""
+
+import csv
+
+import pytest
+
+
+def corpus_rows(workspace):
+    return list(csv.reader((workspace.folder / "corpus.csv").read_text().splitlines()))
+
+
+def write_corpus(workspace, rows):
+    with (workspace.folder / "corpus.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, lineterminator="\n").writerows(rows)
+
+
+def missing_corpus(workspace):
+    (workspace.folder / "corpus.csv").unlink()
+
+
+def empty_corpus(workspace):
+    write_corpus(workspace, corpus_rows(workspace)[:1])
+
+
+def duplicate_id(workspace):
+    rows = corpus_rows(workspace)
+    rows[5][0] = rows[3][0]
+    write_corpus(workspace, rows)
+
+
+def missing_id(workspace):
+    rows = corpus_rows(workspace)
+    rows[5][0] = ""
+    write_corpus(workspace, rows)
+
+
+def unknown_column(workspace):
+    workspace.configure(corpus={"columns": {"text": "txt"}})
+
+
+def unknown_label(workspace):
+    workspace.edit("corpus.csv", ",fruit\n", ",Fruit\n")
+
+
+def variant_used_twice(workspace):
+    workspace.edit("config/demo/variants.tsv", "b4\t", "b1\t")
+
+
+def bucket_that_cannot_be_filled(workspace):
+    buckets = [
+        {"name": "short", "up_to_tokens": 6, "entries": 8},
+        {"name": "medium", "up_to_tokens": None, "entries": 400},
+    ]
+    workspace.configure(corpus={"sample": {"buckets": buckets}})
+
+
+def misspelt_option(workspace):
+    workspace.configure(protocol={"repetitons": 3})
+
+
+def missing_price(workspace):
+    workspace.edit("config/demo/offers.tsv", "two-threads\tthis-machine", "two-threads\tnobody")
+
+
+def missing_model(workspace):
+    workspace.configure(model={"path": "modle"})
+
+
+def unknown_metric(workspace):
+    workspace.configure(protocol={"metric": "acuracy"})
+
+
+def broken_weights(workspace):
+    path = workspace.folder / "model/model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def time_without_quotes(workspace):
+    path = workspace.folder / "small.yaml"
+    path.write_text(path.read_text().replace("protocol:\n", "protocol:\n  deadline: 22:30\n"))
+
+
+BROKEN = {
+    "missing corpus": (missing_corpus, ["corpus.csv"]),
+    "empty corpus": (empty_corpus, ["corpus.csv", "no"]),
+    "duplicate id": (duplicate_id, ["corpus.csv", "e002", "row"]),
+    "missing id": (missing_id, ["corpus.csv", "id", "row"]),
+    "unknown column": (unknown_column, ["corpus.csv", "'txt'", "did you mean 'text'?"]),
+    "unknown label": (unknown_label, ["'Fruit'", "'fruit'", "label_map"]),
+    "variant used twice": (variant_used_twice, ["variants.tsv", "'b1' is used twice"]),
+    "bucket not filled": (bucket_that_cannot_be_filled, ["medium", "400"]),
+    "misspelt option": (misspelt_option, ["'protocol.repetitons'", "did you mean 'repetitions'?"]),
+    "missing price": (missing_price, ["two-threads", "no price", "nobody"]),
+    "missing model": (missing_model, ["'modle'", "no such folder"]),
+    "unknown metric": (unknown_metric, ["'acuracy'", "did you mean 'accuracy'?"]),
+    "broken weights": (broken_weights, ["model.safetensors"]),
+    "time without quotes": (time_without_quotes, ["deadline is 1350", "quotes"]),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_one_message_before_any_pass(workspace, fault):
+    break_it, said = BROKEN[fault]
+    break_it(workspace)
+    done = workspace.snakemake(expect=None)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in output, output
+    for part in said:
+        assert part in output, output
+    assert not (workspace.results / "journal").exists(), "a pass was run"
+
+
+def test_a_moved_threshold_stops_a_measured_campaign(measured):
+    measured.configure(protocol={"minimum": 0.1})
+    done = measured.snakemake("-n", expect=None)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    for part in ["-minimum: 0.0", "+minimum: 0.1", "new campaign"]:
+        assert part in output, output
+
+
+def test_the_same_from_the_command_line(workspace):
+    done = workspace.snakemake("-n", "--config", "protocol={minimum: 'high'}", expect=None)
+    assert done.returncode != 0
+    assert "protocol.minimum is 'high'" in done.stdout + done.stderr
