@@ -27,7 +27,7 @@ def digest(value: Any) -> str:
 
 def file_digest(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes."""
-    with open(path, "rb") as stream:
+    with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -45,7 +45,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        with open(temporary, "rb") as stream:
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         # mkstemp makes files private; outputs follow the person's umask as any other file.
         umask = os.umask(0)

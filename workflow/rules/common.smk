@@ -49,7 +49,6 @@ except AtparError as error:
     raise WorkflowError(str(error)) from None
 
 
-
 def offer_card(name):
     """Return what an offer says of its GPUs: names, and how many a lot holds."""
     offer = PLAN.offer(name)

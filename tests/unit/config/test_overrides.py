@@ -9,7 +9,17 @@ from atpar.errors import AtparError
 
 @pytest.mark.parametrize(
     "text",
-    ["0.8", "true", "null", "'22:30'", "22:30", "two-threads", "[a, b]", "{a: {b: 1.5, c: x}}", "''"],
+    [
+        "0.8",
+        "true",
+        "null",
+        "'22:30'",
+        "22:30",
+        "two-threads",
+        "[a, b]",
+        "{a: {b: 1.5, c: x}}",
+        "''",
+    ],
 )
 def test_a_value_is_read_as_in_the_file(text):
     assert with_overrides({}, [f"key={text}"])["key"] == yaml.safe_load(f"key: {text}")["key"]

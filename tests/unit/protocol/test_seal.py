@@ -75,21 +75,24 @@ def test_the_canonical_text_is_what_the_digest_covers(seal):
     assert hashlib.sha256(written["canonical"].encode()).hexdigest() == written["digest"]
 
 
-def test_another_protocol_on_the_same_corpus_is_named(tmp_path, fingerprint, seal):
+@pytest.mark.usefixtures("seal")
+def test_another_protocol_on_the_same_corpus_is_named(tmp_path, fingerprint):
     second = tmp_path / "results/second/protocol/seal.json"
     seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second)
     assert read_json(second)["other_protocols_on_this_corpus"] == {"first": "minimum"}
 
 
+@pytest.mark.usefixtures("seal")
 def test_a_moved_threshold_on_the_corpus_of_the_campaign_it_follows_is_refused(
-    tmp_path, fingerprint, seal
+    tmp_path, fingerprint
 ):
     second = tmp_path / "results/second/protocol/seal.json"
-    with pytest.raises(AtparError, match="follows 'first' with a changed protocol .minimum."):
+    with pytest.raises(AtparError, match=r"follows 'first' with a changed protocol \(minimum\)"):
         seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second, follows="first")
     assert not second.exists()
 
 
+@pytest.mark.usefixtures("seal")
 @pytest.mark.parametrize(
     ("protocol", "corpus"),
     [
@@ -99,7 +102,7 @@ def test_a_moved_threshold_on_the_corpus_of_the_campaign_it_follows_is_refused(
     ids=["same protocol", "independent corpus"],
 )
 def test_the_same_question_or_an_independent_corpus_may_follow(
-    tmp_path, fingerprint, seal, protocol, corpus
+    tmp_path, fingerprint, protocol, corpus
 ):
     write_json(fingerprint, corpus)
     second = tmp_path / "results/second/protocol/seal.json"
