@@ -103,6 +103,12 @@ def step_settings():
     }
 
 
+def predictions_of(record):
+    """Return the predictions that belong to a pass's record."""
+    name = Path(record).relative_to(f"{RESULTS}/passes").with_suffix(".parquet")
+    return str(Path(RESULTS, "predictions", name))
+
+
 def evidence_files():
     """Return what the decision rests on, all of it below the campaign's folder."""
     records = measured_records()
@@ -110,10 +116,7 @@ def evidence_files():
         *(file for name in REBUILT for file in getattr(rules, name).output),
         rules.render_report.output.page,
         *records,
-        *(
-            record.replace("/passes/", "/predictions/", 1).removesuffix("json") + "parquet"
-            for record in records
-        ),
+        *map(predictions_of, records),
         *files_of_options("checks"),
         *files_of_options("quality"),
         *measured_environments(),

@@ -66,8 +66,14 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
         ({"campaign": 2026}, ["campaign is 2026", "quotes"]),
         ({"campaign": "a/b"}, ["'a/b' can't be a name"]),
         ({"campaign": ".."}, ["'..' can't be a name"]),
-        ({"protocol": {"tolerance": {"reference": "b1"}, "repetitions": True}}, ["repetitions is True"]),
-        ({"protocol": {"tolerance": {"reference": "b1"}, "deadline": 1350}}, ["deadline is 1350", "quotes"]),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "repetitions": True}},
+            ["repetitions is True"],
+        ),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "deadline": 1350}},
+            ["deadline is 1350", "quotes"],
+        ),
         ({"protocol": {"tolerance": {"reference": "b1", "largest_drop": "1e-3"}}}, ["'1e-3'"]),
         ({"protocol": {"tolerance": {"reference": "b2"}}}, ["'b2'", "config/variants.tsv", "b1"]),
         ({"here": "nod"}, ["'nod'", "did you mean 'node'?"]),
@@ -77,7 +83,7 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
         ({"protocol": {"tolerance": {"reference": "b1"}, "subgroups": ["buckett"]}}, ["'buckett'"]),
         ({"repetitions_added": 6}, ["11 repetitions", "limit is 10"]),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_named_with_its_remedy(folder, changes, said):
     message = refusal(folder, **changes)
     for part in said:
