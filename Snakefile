@@ -26,6 +26,7 @@ include: "workflow/rules/passes.smk"
 include: "workflow/rules/quality.smk"
 include: "workflow/rules/money.smk"
 include: "workflow/rules/balance.smk"
+include: "workflow/rules/follows.smk"
 include: "workflow/rules/report.smk"
 
 
