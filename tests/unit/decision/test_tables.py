@@ -196,6 +196,19 @@ def test_derived_figures_have_no_exponent(value, text):
     assert ratio(value) == text
 
 
+def test_every_table_and_verdict_names_the_seal(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", STEADY)
+    tabulated(campaign)
+    seal = campaign.digests["seal_digest"]
+    for table in ("attempts", "summary", "separation", "deliverables"):
+        assert {row["seal_digest"] for row in rows_of(campaign, table)} == {seal}, table
+    for document in ("checks/card/b8", "quality/card/b8", "separation"):
+        path = campaign.path(f"{document}.json")
+        assert json.loads(path.read_text(encoding="utf-8"))["seal_digest"] == seal, document
+
+
 def test_the_quality_file_holds_the_options_verdict(recorded):
     campaign = recorded()
     campaign.add_option("b1", STEADY)

@@ -31,7 +31,11 @@ def test_a_quiet_series_has_no_threat(recorded):
     [
         ({"session_id": "next-day"}, "measured at another time", "b8 was measured at another time"),
         ({"clock_disagreement_s": -3600.0}, "clocks", "disagree by more than 1 s"),
-        ({"notes": ["other processes kept 1.2 CPUs busy"]}, "busy device", "Other processes"),
+        (
+            {"notes": ["other processes kept 1.2 CPUs busy"]},
+            "busy device",
+            "busy during 5 of 10 attempts",
+        ),
         ({"environment_digest": "0" * 64}, "changed machine", "2 different environments"),
     ],
 )

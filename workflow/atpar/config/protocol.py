@@ -114,11 +114,16 @@ class Protocol(Model):
     scenario: Literal["offline"] = "offline"
     """A fixed corpus processed as a whole; says nothing of an interactive service [P3]."""
     metric: Metric = "accuracy"
-    """The main metric, by its name; larger is better."""
+    """The main metric; larger is better. `accuracy`, `balanced_accuracy`, `macro_f1`,
+    `weighted_f1`, `macro_precision`, `macro_recall`, `mcc`, `neg_log_loss`,
+    `neg_calibration_error`, `agreement` (with the reference run), of one class `f1[class]`,
+    `precision[class]`, `recall[class]`, or a function of your own as `module:function`. Averages
+    run over the classes that occur in the reference answers judged."""
     metrics: list[Metric] = Field(default_factory=lambda: ["accuracy", "macro_f1"])
     """Metrics that are reported besides the main one."""
     minimum: float = 0.0
-    """Smallest accepted value of the main metric."""
+    """Smallest accepted value of the main metric. All limits are compared exactly, as decimals of
+    twelve places, and equality is accepted."""
     tolerance: Tolerance
     """How far a variant may fall behind the reference."""
     subgroups: list[str] = Field(default_factory=lambda: ["bucket"])

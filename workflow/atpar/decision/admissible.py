@@ -118,7 +118,7 @@ def failures(tables: Tables, option: Key) -> Iterator[tuple[str, str]]:
 def _reached(tables: Tables, option: Key) -> str:
     """Return how far failed passes came, in words."""
     reached = [
-        f"{row['entries_completed']} of {row['entries_expected']}"
+        f"{row['entries_completed']} of {row['entries_expected'] or 'an unknown number of'}"
         for row in tables.attempts
         if (row["offer"], row["variant"]) == option
         and is_true(row["counted"])

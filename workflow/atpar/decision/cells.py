@@ -1,6 +1,6 @@
 """Text cells of the tables, to and from numbers: digits as they are, null as an empty cell."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 PARTED_BY = ";"
@@ -37,3 +37,9 @@ def ratio(value: float | None) -> str | None:
         return None
     digits = max(6, len(str(int(abs(value)))))
     return f"{float(f'{value:.{digits}g}'):f}".rstrip("0").rstrip(".") if value else "0"
+
+
+def common(rows: Iterable[Mapping[str, Any]], name: str) -> str | None:
+    """Return the cell that all rows share; None if there is none or they differ."""
+    values = {row[name] for row in rows}
+    return values.pop() if len(values) == 1 else None

@@ -32,8 +32,8 @@ def answer(decision: Decision) -> list[str]:
     many = len(decision.leading) > 1
     texts = {
         "chosen": f"**Chosen: {leading}.** {_cost(decision)}",
-        "tied": f"**Not separated: {leading}.** {_cost(decision)} Either may be taken; the "
-        "measured durations give no ground to prefer one.",
+        "tied": f"**Not separated: {leading}.** {_cost(decision)} They engage the same "
+        "amount, and the measured durations give no ground to prefer one of them.",
         "none": "**No option is admissible.** The reasons are below; the spending stays in the "
         "balance.",
         "screening": "**Screening only: no decision.** The measured spans are too short to carry "

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from atpar.canonical import write_json
-from atpar.decision.cells import ratio, seconds
+from atpar.decision.cells import common, ratio, seconds
 from atpar.decision.drift import by_offer, order_findings, sessions
 from atpar.decision.separation import DEFINITION, Comparison, Rule, groups, pairs, ranked
 from atpar.decision.statistics import permutation_test, position_effect, ratio_interval, trend
@@ -31,6 +31,7 @@ NEEDED = (
     "session_id",
     "started_utc",
     "finished_utc",
+    "seal_digest",
 )
 
 
@@ -56,8 +57,11 @@ def separate_options(
     durations = durations_of(rows, options)
     rule = Rule(**{name: protocol["separation"][name] for name in RULE_FIELDS})
     compared = list(pairs(durations, rule))
-    write_table(table, pair_rows(durations, compared, protocol["control"]), SEPARATION)
-    write_json(findings, separation_findings(rows, durations, compared, protocol))
+    seal = common(rows, "seal_digest")
+    lines = pair_rows(durations, compared, protocol["control"])
+    write_table(table, [{**line, "seal_digest": seal} for line in lines], SEPARATION)
+    found = separation_findings(rows, durations, compared, protocol)
+    write_json(findings, {**found, "seal_digest": seal})
 
 
 def durations_of(rows: Sequence[Row], options: Sequence[Key]) -> dict[Key, list[float]]:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from atpar.decision.attempts import by_attempt
-from atpar.decision.cells import joined, number, parts, ratio, seconds
+from atpar.decision.cells import common, joined, number, parts, ratio, seconds
 from atpar.decision.tables import DELIVERABLES, START_UP, SUMMARY, TIMED
 from atpar.money.tables import is_true, read_rows, write_table
 
@@ -110,6 +110,7 @@ def _row(
         "sessions": len({row["session_id"] for row in counted}),
         **_work(good),
         **_spent([*own, *spent]),
+        "seal_digest": common(counted, "seal_digest"),
         **_quality(good, metric),
         **_difference([qualities.get(row["attempt_id"], {}) for row in good]),
         "definition": DEFINITION,
@@ -155,24 +156,18 @@ def _kinds(failures: Sequence[Row]) -> str | None:
 
 def _work(good: Sequence[Row]) -> dict[str, Any]:
     """Return the work of a pass and its rates; the rates are of the median duration."""
-    entries = _common(good, "entries_completed")
+    entries = common(good, "entries_completed")
     times = [float(row["main_time_s"]) for row in good if row["main_time_s"]]
     middle = median(times) if times else None
-    real, padded = _common(good, "tokens_real"), _common(good, "tokens_padded")
+    real, padded = common(good, "tokens_real"), common(good, "tokens_padded")
     return {
         "entries": entries,
-        "entries_truncated": _common(good, "entries_truncated"),
+        "entries_truncated": common(good, "entries_truncated"),
         "entries_per_s": ratio(int(entries) / middle) if entries and middle else None,
         "tokens_per_s": ratio(int(real) / middle) if real and middle else None,
         "padding_ratio": ratio(int(padded) / int(real)) if padded and int(real or 0) else None,
         **_peak(good),
     }
-
-
-def _common(rows: Sequence[Row], name: str) -> str | None:
-    """Return the value that all rows share; None if there is none or they differ."""
-    values = {row[name] for row in rows}
-    return values.pop() if len(values) == 1 else None
 
 
 def _peak(good: Sequence[Row]) -> dict[str, Any]:
@@ -257,10 +252,17 @@ def _deliverable(
             continue
         found = _part(qualities.get(attempt["attempt_id"]), name)
         if found.get("verdict") == "accepted":
-            return {**row, "accepted": True, "attempt_id": attempt["attempt_id"]}
+            seal = attempt["seal_digest"]
+            return {
+                **row,
+                "accepted": True,
+                "attempt_id": attempt["attempt_id"],
+                "seal_digest": seal,
+            }
         reasons += found.get("reasons") or [f"attempt {attempt['attempt_id']} wasn't evaluated"]
     reason = joined(dict.fromkeys(reasons), by=" | ") or "no pass was measured"
-    return {**row, "accepted": False, "reason": reason}
+    seal = common(attempts, "seal_digest")
+    return {**row, "accepted": False, "reason": reason, "seal_digest": seal}
 
 
 def _part(quality: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """What was seen in the series that a reader must know before relying on it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from atpar.decision.balance import Tables
@@ -10,6 +10,9 @@ from atpar.money.tables import is_true
 
 LARGEST_DISAGREEMENT_S = 1.0
 """Wall clock against monotonic clock over a pass; more is a clock that jumped or a suspend."""
+
+SHOWN = 3
+"""Attempts that a sentence names; above it only the first ones."""
 
 UNSTABLE = 1.5
 """Largest over smallest duration of an option, above which its series is called unstable."""
@@ -148,10 +151,23 @@ def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
         and abs(float(row["clock_disagreement_s"])) > LARGEST_DISAGREEMENT_S
     ]
     if jumped:
-        yield "clocks", f"The clocks disagree by more than 1 s over {and_list(jumped)}."
+        yield (
+            "clocks",
+            f"Wall clock and monotonic clock disagree by more than {LARGEST_DISAGREEMENT_S:g} s "
+            f"over {plural(len(jumped), 'attempt')} ({_first(jumped)}).",
+        )
     busy = [row["attempt_id"] for row in tables.attempts if "busy" in (row["notes"] or "")]
     if busy:
-        yield "busy device", f"Other processes were on the device during {and_list(busy)}."
+        yield (
+            "busy device",
+            f"Other processes kept the device busy during {len(busy)} of "
+            f"{plural(len(tables.attempts), 'attempt')} ({_first(busy)}).",
+        )
+
+
+def _first(names: Sequence[str]) -> str:
+    """Return a few of the names; the attempts table has them all."""
+    return and_list(names) if len(names) <= SHOWN else ", ".join(names[:SHOWN]) + ", ..."
 
 
 def recoveries(tables: Tables) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,10 @@ def check_option(
         passes.append(
             {"repetition": record["repetition"], "attempt_id": record["attempt_id"], **findings}
         )
-    write_json(output, {"definition": DEFINITION, "passes": passes})
+    write_json(
+        output,
+        {"definition": DEFINITION, "seal_digest": digests["seal_digest"], "passes": passes},
+    )
 
 
 def check_pass(

@@ -44,7 +44,8 @@ def evaluate_option(
     names = metric_names(protocol)
     passes: list[dict[str, Any]] = []
     first: Evidence | None = None
-    for checked, path in zip(read_json(checks)["passes"], predictions, strict=True):
+    own = read_json(checks)
+    for checked, path in zip(own["passes"], predictions, strict=True):
         if not checked["passed"]:
             passes.append(_unevaluated(checked))
             continue
@@ -55,6 +56,7 @@ def evaluate_option(
         output,
         {
             "definition": DEFINITION,
+            "seal_digest": own["seal_digest"],
             "metric": protocol["metric"],
             "reference_attempt_id": standard.evidence.attempt_id if standard.evidence else None,
             "passes": passes,
