@@ -18,7 +18,12 @@ from importlib.util import find_spec
 from atpar.carry.export import state
 from atpar.carry.receipts import look
 
-CARRIED = look(Path(RESULTS), [offer.offer for offer in PLAN.offers], HERE)
+CARRIED = look(
+    Path(RESULTS),
+    [offer.offer for offer in PLAN.offers],
+    HERE,
+    shared=CAMPAIGN.shared is not None,
+)
 
 for fault in CARRIED.faults:
     logger.warning(fault)
@@ -29,6 +34,8 @@ rule export_share:
         share=f"{RESULTS}/export/{'+'.join(HERE) or 'none'}.zip",
     log:
         f"{RESULTS}/logs/export_share.log",
+    # After the passes that are asked for in the same call.
+    priority: -1
     params:
         settings=lambda w: settings(
             "export_share",
@@ -36,8 +43,6 @@ rule export_share:
             offers=list(HERE),
             state=state(Path(RESULTS), HERE),
         ),
-    # After the passes that are asked for in the same call.
-    priority: -1
     message:
         "Pack what was measured of {HERE} into {output.share}"
     script:
@@ -135,10 +140,10 @@ if CAMPAIGN.shared:
             f"{RESULTS}/logs/share_pass/{{offer}}/{{variant}}/{{repetition}}.log",
         wildcard_constraints:
             offer=one_of(HERE),
-        params:
-            settings=settings("share_pass", campaign=CAMPAIGN.campaign),
         # Before the next pass begins.
         priority: len(PLACES) + 1
+        params:
+            settings=settings("share_pass", campaign=CAMPAIGN.campaign),
         message:
             "Put {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}, into {CAMPAIGN.shared}"
         script:

@@ -24,9 +24,7 @@ if CAMPAIGN.follows:
         log:
             f"{RESULTS}/logs/compare_campaigns.log",
         params:
-            settings=settings(
-                "compare_campaigns", ("pandas", "pandera"), before=FOLLOWED
-            ),
+            settings=settings("compare_campaigns", ("pandas", "pandera"), before=FOLLOWED),
         message:
             "Set {CAMPAIGN.campaign} beside {CAMPAIGN.follows}"
         script:

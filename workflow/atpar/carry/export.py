@@ -49,8 +49,11 @@ def state(results: Path, offers: Sequence[str]) -> str:
     found = sorted(
         path for offer in offers for one in patterns for path in results.glob(one.format(offer))
     )
-    seen = [(path, path.stat()) for path in [*found, *(results / name for name in NEEDED)]
-            if path.exists()]
+    seen = [
+        (path, path.stat())
+        for path in [*found, *(results / name for name in NEEDED)]
+        if path.exists()
+    ]
     return digest([(path.as_posix(), now.st_size, now.st_mtime_ns) for path, now in seen])[:16]
 
 

@@ -58,8 +58,13 @@ def receipt_of(results: Path, archive: Path) -> Path:
     return results / MERGED / f"{name.replace('/', '-')}-{key}.json"
 
 
-def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
-    """Return what was carried into `results` (`results/<campaign>`) and what waits there."""
+def look(
+    results: Path, offers: Iterable[str], here: Iterable[str], shared: bool = False
+) -> Carried:
+    """Return what was carried into `results` (`results/<campaign>`) and what waits there.
+
+    `shared`: more can be fetched from a shared storage.
+    """
     here = set(here)
     elsewhere = [offer for offer in offers if offer not in here]
     due: dict[Path, tuple[list[str], list[str]]] = {}
@@ -102,7 +107,7 @@ def look(results: Path, offers: Iterable[str], here: Iterable[str]) -> Carried:
             offer: tuple(sorted(path for path, names in concerns.items() if offer in names))
             for offer in elsewhere
         },
-        evaluates_only=not here and (brought or bool(waiting and missing)),
+        evaluates_only=not here and (brought or (missing and bool(waiting or shared))),
         faults=tuple(faults),
     )
 
