@@ -1,6 +1,8 @@
 """A campaign as it lies on disk once its passes are recorded: no timing, no Snakemake."""
 
+import copy
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +100,13 @@ class RecordedCampaign:
                 },
             },
         )
+
+    def copied(self, folder: Path) -> "RecordedCampaign":
+        """Return a copy of this campaign and its files in `folder`."""
+        shutil.copytree(self.folder, folder)
+        other = copy.copy(self)
+        other.folder = folder
+        return other
 
     def path(self, name: str) -> Path:
         """Return a path in the campaign's folder; its parent is there."""
@@ -431,14 +440,24 @@ def prediction_table(
     return pa.table(columns).replace_schema_metadata({"labels": json.dumps(NAMES)})
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Callable[..., RecordedCampaign]:
-    """Return a maker of campaigns: `recorded(protocol=..., prices=...)`."""
+def maker(folder: Path) -> Callable[..., RecordedCampaign]:
+    """Return a maker of campaigns in `folder`, with what tests need besides."""
 
     def make(**given: Any) -> RecordedCampaign:
-        return RecordedCampaign(tmp_path / "results", **given)
+        return RecordedCampaign(folder / "results", **given)
 
     make.price = Price
     make.table = prediction_table
-    make.labels = NAMES
     return make
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[..., RecordedCampaign]:
+    """Return a maker of campaigns: `recorded(protocol=..., prices=...)`."""
+    return maker(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def recorded_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RecordedCampaign]:
+    """The same for a campaign that the tests of a module share; take it with `copied`."""
+    return maker(tmp_path_factory.mktemp("recorded"))
