@@ -170,6 +170,7 @@ class EngineCampaign:
                 labels=str(results / "model/labels.json"),
                 seal=str(results / "protocol/seal.json"),
                 environment=str(results / "offers/here/environment.json"),
+                onnx=str(results / "model/onnx/model.onnx"),
             ),
             repetition=repetition,
             place={"rank": 0, "round": 1, "position": 0},

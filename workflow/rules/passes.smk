@@ -6,7 +6,14 @@ predictions; beside them, never declared and never deleted, journal/ and attempt
 """
 
 from atpar.engine.machine import machine_digest
-from atpar.engine.packages import COMPUTING
+from atpar.engine.packages import COMPUTING, EXPORTING, computing
+
+
+def backend_files(wildcards):
+    """Return further inputs of a pass, by the backend of its variant."""
+    if PLAN.variant(wildcards.variant).backend == "onnxruntime":
+        return {"onnx": f"{RESULTS}/model/onnx/model.onnx"}
+    return {}
 
 
 rule inspect_offer:
@@ -16,15 +23,6 @@ rule inspect_offer:
         f"{RESULTS}/logs/inspect_offer/{{offer}}.log",
     wildcard_constraints:
         offer=one_of(HERE),
-    params:
-        settings=lambda w: settings(
-            "inspect_offer",
-            packages=COMPUTING,
-            offer=PLAN.offer(w.offer).model_dump(
-                mode="json", include={"offer", "device"}
-            ),
-            machine=machine_digest(),
-        ),
     resources:
         # A resource, since another price or spelling of the card must not measure anything again.
         card=lambda w: canonical_json(asdict(offer_card(w.offer))),
@@ -34,14 +32,39 @@ rule inspect_offer:
         slurm_extra=whole_node,
         cpus_per_task=ALL_CPUS,
         runtime=START_AND_END_MIN,
+    params:
+        settings=lambda w: settings(
+            "inspect_offer",
+            packages=COMPUTING,
+            offer=PLAN.offer(w.offer).model_dump(mode="json", include={"offer", "device"}),
+            machine=machine_digest(),
+        ),
     message:
         "Inspect this machine as offer {wildcards.offer}"
     script:
         "../scripts/inspect_offer.py"
 
 
+rule export_onnx:
+    input:
+        fingerprint=f"{RESULTS}/model/fingerprint.json",
+        tokenizer_settings=f"{RESULTS}/model/tokenizer_settings.json",
+    output:
+        model=f"{RESULTS}/model/onnx/model.onnx",
+        export=f"{RESULTS}/model/onnx/export.json",
+    log:
+        f"{RESULTS}/logs/export_onnx.log",
+    params:
+        settings=settings("export_onnx", packages=EXPORTING),
+    message:
+        "Export the model for onnxruntime"
+    script:
+        "../scripts/export_onnx.py"
+
+
 rule measure_pass:
     input:
+        unpack(backend_files),
         corpus=f"{RESULTS}/corpus/evaluation.parquet",
         corpus_fingerprint=f"{RESULTS}/corpus/fingerprint.json",
         tokenizer=f"{RESULTS}/model/tokenizer.json",
@@ -58,10 +81,27 @@ rule measure_pass:
     wildcard_constraints:
         # Passes of other offers come from other machines: here they are plain sources.
         offer=one_of(HERE),
+    priority: rank_priority
+    # A pass takes every core, so that nothing computes beside it.
+    threads: workflow.cores
+    resources:
+        gpu=1,
+        slurm_partition=offer_column("partition"),
+        gres=offer_column("gres"),
+        constraint=offer_column("constraint"),
+        slurm_extra=whole_node,
+        cpus_per_task=ALL_CPUS,
+        runtime=pass_minutes,
+        # Resources trigger no rerun, so a pass that was measured keeps its record when the
+        # schedule around it grows.
+        rank=lambda w: place(w.offer, w.variant, w.repetition)["rank"],
+        round=lambda w: place(w.offer, w.variant, w.repetition)["round"],
+        position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
+        planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     params:
         settings=lambda w: settings(
             "measure_pass",
-            packages=COMPUTING,
+            packages=computing(PLAN.variant(w.variant).backend),
             modules=["atpar.engine.worker"],
             campaign=CAMPAIGN.campaign,
             variant=PLAN.variant(w.variant).model_dump(mode="json"),
@@ -79,23 +119,6 @@ rule measure_pass:
                 },
             ),
         ),
-    # A pass takes every core, so that nothing computes beside it.
-    threads: workflow.cores
-    priority: rank_priority
-    resources:
-        gpu=1,
-        slurm_partition=offer_column("partition"),
-        gres=offer_column("gres"),
-        constraint=offer_column("constraint"),
-        slurm_extra=whole_node,
-        cpus_per_task=ALL_CPUS,
-        runtime=pass_minutes,
-        # Resources trigger no rerun, so a pass that was measured keeps its record when the
-        # schedule around it grows.
-        rank=lambda w: place(w.offer, w.variant, w.repetition)["rank"],
-        round=lambda w: place(w.offer, w.variant, w.repetition)["round"],
-        position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
-        planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     message:
         "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}: {resources.planned}"
     script:

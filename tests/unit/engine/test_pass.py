@@ -89,3 +89,107 @@ def test_truncated_entries_are_counted(built_campaign, measured):
     assert record["entries_truncated"] == sum(number > 6 for number in words)
     assert measured["entries_truncated"] == 0
     assert record["tokens_real"] == sum(min(number + 2, 8) for number in words)
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": None, "token_budget": 100, "order": "length"},
+        {"order": "length", "window": 10},
+        {"padding": "multiple_of", "pad_multiple": 16},
+        {"pad_side": "left"},
+    ],
+    ids=str,
+)
+def test_other_batches_give_the_same_labels(built_campaign, options):
+    record = built_campaign.measure("batches", **options)
+    assert record["status"] == "ok", record
+    same = built_campaign.predictions("plain").column("id")
+    assert built_campaign.predictions("batches").column("id") == same
+    if "pad_side" not in options:  # BERT's positions count from the left, padding included.
+        assert_close(built_campaign, "batches", 1e-5)
+
+
+def assert_close(campaign, variant, tolerance):
+    """The scores are those of the plain pass, within a tolerance."""
+    expected = np.array(campaign.predictions("plain").column("scores").to_pylist())
+    scores = np.array(campaign.predictions(variant).column("scores").to_pylist())
+    np.testing.assert_allclose(scores, expected, atol=tolerance)
+
+
+def test_the_side_of_truncation_decides_what_is_read(built_campaign):
+    for side in ("right", "left"):
+        assert built_campaign.measure(side, max_length=6, truncation_side=side)["status"] == "ok"
+    right, left = (built_campaign.predictions(side).column("scores") for side in ("right", "left"))
+    assert right != left
+
+
+@pytest.mark.usefixtures("measured")
+def test_int8_says_its_method(built_campaign):
+    record = built_campaign.measure("int8", quantization="int8-dynamic")
+    assert record["status"] == "ok", record
+    assert record["dtype_used"] == "float32+int8"
+    assert any("quantize_dynamic" in note for note in record["notes"])
+    plain, int8 = (
+        np.array(built_campaign.predictions(name).column("scores").to_pylist())
+        for name in ("plain", "int8")
+    )
+    assert 1e-4 < np.abs(plain - int8).mean() < 0.2
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_compiled_pass_counts_its_graphs(built_campaign):
+    record = built_campaign.measure("compiled", compile="default", shapes="dynamic")
+    assert record["status"] == "ok", record
+    assert record["phases_s"]["compile"] > record["phases_s"]["warm_up"]
+    assert record["graphs_compiled"] >= 1
+    assert record["recompilations_measured"] is not None
+    if record["recompilations_measured"]:
+        assert any("within the measured span" in note for note in record["notes"])
+    assert_close(built_campaign, "compiled", 1e-4)
+    assert not list(built_campaign.results.glob("attempts/*/compiled/*/compiler-cache"))
+
+
+@pytest.mark.usefixtures("measured")
+def test_an_exported_model_gives_the_same_scores(built_campaign):
+    from atpar.engine.export import export_onnx
+
+    results = built_campaign.results
+    content = export_onnx(
+        results / "model/fingerprint.json",
+        results / "model/tokenizer_settings.json",
+        results / "model/onnx/model.onnx",
+        results / "model/onnx/export.json",
+    )
+    assert content["largest_logit_difference"] < 1e-4
+    record = built_campaign.measure("onnx", backend="onnxruntime")
+    assert record["status"] == "ok", record
+    assert record["attention_used"] == "onnxruntime"
+    assert set(record["software"]) == {"onnxruntime", "tokenizers", "numpy", "pyarrow"}
+    assert_close(built_campaign, "onnx", 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"precision": "tf32"}, "NVIDIA"),
+        ({"precision": "bf16", "attention": "flash"}, "no kernels for the CPU"),
+    ],
+)
+def test_what_a_cpu_cannot_run_is_refused_before_anything_is_computed(
+    built_campaign, options, part
+):
+    record = built_campaign.measure("refused", **options)
+    assert (record["status"], record["phase"]) == ("refused", "start")
+    assert part in record["reason"]
+    assert built_campaign.predictions("refused").num_rows == 0
+
+
+def test_a_seed_of_the_variant_stands_before_the_protocols(built_campaign):
+    from atpar.engine.job import Job
+
+    job = Job("a", "f", None, {"seed": 5}, {}, {"seed": 1}, "l", 1)
+    assert job.seed == 5
+    assert Job("a", "f", None, {"seed": None}, {}, {"seed": 1}, "l", 1).seed == 1
+    assert built_campaign.settings(seed=7)["variant"]["seed"] == 7

@@ -114,18 +114,3 @@ class Variant(Model):
                 "processes share the whole corpus; leave `window` empty",
             ),
         ]
-
-
-def impossible_on(variant: Variant, device: str) -> str | None:
-    """Return why a variant can't be run on a kind of device (`cpu`, `cuda`, `rocm`), or None."""
-    if device == "cpu":
-        if variant.precision == "tf32":
-            return "tf32 is arithmetic of NVIDIA GPUs; on the CPU it would be fp32"
-        if variant.attention == "flash":
-            return "flash attention has no kernels for the CPU"
-    else:
-        if variant.quantization == "int8-dynamic":
-            return "int8-dynamic has no kernels for GPUs; it would fall back to the CPU"
-        if variant.precision == "tf32" and device == "rocm":
-            return "tf32 is arithmetic of NVIDIA GPUs"
-    return None

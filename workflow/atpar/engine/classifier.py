@@ -2,15 +2,17 @@
 
 import inspect
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from atpar.engine.compiled import breaks, compiled, graphs
 from atpar.engine.lean import import_class
+from atpar.engine.quantize import METHOD, quantize_linear, quantized_bytes
+from atpar.engine.refused import Refused
 
-
-class Refused(Exception):
-    """This combination of model, variant and machine can't be run; nothing was computed."""
+ATTENTION = {"sdpa": "sdpa", "eager": "eager", "flash": "flash_attention_2"}
 
 
 def architecture(folder: Path) -> str:
@@ -44,19 +46,18 @@ class Classifier:
         kind: Any,
         folder: Path,
         *,
-        precision: str,
-        attention: str,
+        variant: Mapping[str, Any],
         target: str,
         pad_token_id: int,
     ) -> None:
         import torch
 
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}
-        dtype = half.get(precision, torch.float32)
+        dtype = half.get(variant["precision"], torch.float32)
         model, loading = kind.from_pretrained(
             folder,
             dtype=dtype,
-            attn_implementation=attention,
+            attn_implementation=ATTENTION[variant["attention"]],
             local_files_only=True,
             use_safetensors=any(folder.glob("*.safetensors")),
             output_loading_info=True,
@@ -64,16 +65,36 @@ class Classifier:
         _check_trained(folder, loading)
         # Batches are padded with it and some heads look for it: both must mean the same token.
         model.config.pad_token_id = pad_token_id
-        self.model = model.eval().requires_grad_(False).to(target)
-        self._mode = torch.inference_mode
         accepted = inspect.signature(model.forward).parameters
         self._takes_types = "token_type_ids" in accepted
+        self.quantized = variant["quantization"] != "none"
+        self.model = model.eval().requires_grad_(False).to(target)
+        if self.quantized:
+            self.model = quantize_linear(self.model)
+        self._forward = self.model
+        self.compiles = variant["compile"] != "none"
+        if self.compiles:
+            self._forward = compiled(self.model, variant["compile"], variant["shapes"])
+        self._mode = torch.inference_mode
 
     def __call__(self, ids: Any, mask: Any, types: Any) -> Any:
         """Return the logits (entries x classes) of token ids; mask and types may be None."""
         more = {"token_type_ids": types} if self._takes_types and types is not None else {}
         with self._mode():
-            return self.model(input_ids=ids, attention_mask=mask, **more).logits
+            return self._forward(input_ids=ids, attention_mask=mask, **more).logits
+
+    @property
+    def graphs(self) -> int | None:
+        """Graphs compiled so far, None for a variant that compiles nothing."""
+        return graphs() if self.compiles else None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the record should know of how this was computed."""
+        notes = [METHOD] if self.quantized else []
+        if self.compiles and (count := breaks()):
+            notes.append(f"the compiler left its graph at {count} places")
+        return notes
 
     @property
     def attention_used(self) -> str:
@@ -84,13 +105,14 @@ class Classifier:
     def dtype_used(self) -> str:
         """The type of the parameters, or of each where they differ."""
         kinds = {str(one.dtype).removeprefix("torch.") for one in self.model.parameters()}
-        return "+".join(sorted(kinds))
+        return "+".join(sorted(kinds | ({"int8"} if self.quantized else set())))
 
     @property
     def parameter_bytes(self) -> int:
         """Bytes of all parameters and buffers."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
-        return sum(one.numel() * one.element_size() for one in tensors)
+        size = sum(one.numel() * one.element_size() for one in tensors)
+        return size + (quantized_bytes(self.model) if self.quantized else 0)
 
 
 def _check_trained(folder: Path, loading: dict[str, Any]) -> None:

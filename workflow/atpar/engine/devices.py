@@ -97,6 +97,20 @@ class CpuDevice:
         return {name: None}, {name: NO_DEVICE_MEMORY}
 
 
+class ArrayDevice(CpuDevice):
+    """The host's CPU for a backend that takes and gives NumPy arrays."""
+
+    target = "cpu"
+
+    def upload(self, array: np.ndarray) -> np.ndarray:
+        """Return the array as it is."""
+        return array
+
+    def download(self, tensors: Sequence[Any]) -> list[np.ndarray]:
+        """Return the arrays as they are."""
+        return list(tensors)
+
+
 class CudaDevice:
     """One GPU through torch: CUDA, or ROCm, which answers to the same names."""
 

@@ -20,6 +20,8 @@ class Inputs:
     labels: str
     seal: str
     environment: str
+    onnx: str | None = None
+    """The exported model, for a variant whose backend is onnxruntime."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from atpar.engine.job import Inputs, Job, worker_environment
 from atpar.engine.launch import Ended, Interrupted, Launch
 from atpar.engine.lock import lock_folder
 from atpar.engine.outcome import Outcome, oom_kill_count, outcome_of_exit, signal_of
-from atpar.engine.packages import COMPUTING
+from atpar.engine.packages import computing
 from atpar.engine.parents import session_id, snakemake_above
 from atpar.engine.progress import ended_line
 from atpar.engine.record import finished_record, judged, started_record
@@ -33,6 +33,7 @@ from atpar.journal.attempts import alive, next_number, read_progress, reconcile
 from atpar.protocol.software import versions
 
 LOG_LINES = 20
+COMPILER_CACHE = "compiler-cache"
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def measure_pass(one: Pass) -> dict[str, Any]:
             number=number,
             place=one.place,
             session=session_id(snakemake),
-            software=versions(COMPUTING),
+            software=versions(computing(one.settings["variant"]["backend"])),
             clock=clock,
         )
         event = {"attempt_id": record["attempt_id"]}
@@ -151,7 +152,11 @@ def _attempt(
                 protocol=dict(protocol),
                 lock_folder=str(lock_folder(one.lock_folder).resolve()),
                 threads=threads,
-                environment=worker_environment(threads, protocol["deterministic"]),
+                environment={
+                    **worker_environment(threads, protocol["deterministic"]),
+                    # Of its own, so that every pass of a compiled variant compiles as the first.
+                    "TORCHINDUCTOR_CACHE_DIR": str(folder.resolve() / COMPILER_CACHE),
+                },
             ),
             label=one.label,
             timeout_s=protocol["pass_timeout_s"],
@@ -159,6 +164,7 @@ def _attempt(
             screen=sys.stderr,
         )
         ended = launch.run(pass_on=lock)
+        shutil.rmtree(folder / COMPILER_CACHE, ignore_errors=True)
     except OSError as error:
         ended = Ended(None, timed_out=False)
         result, outcome = {}, Outcome("error", f"the worker couldn't be started: {error}")

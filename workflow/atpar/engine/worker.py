@@ -5,7 +5,6 @@ can see; the supervisor reads the others off the exit code. Imports up here stay
 phase `import` holds what a pass costs.
 """
 
-import json
 import os
 import sys
 import time
@@ -15,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from atpar.canonical import write_json
+from atpar.engine.backends import backend_of, read_json
 from atpar.engine.batching import Grouping, Padding
-from atpar.engine.classifier import Classifier, Refused, architecture, model_class
 from atpar.engine.clocks import Phases
 from atpar.engine.conditions import Conditions
 from atpar.engine.corpus import count_entries, spread_over_lengths, windows
-from atpar.engine.devices import Device, counted, open_device
-from atpar.engine.job import Job, model_folder
-from atpar.engine.lean import lean_start
+from atpar.engine.devices import Device, counted
+from atpar.engine.job import Job
 from atpar.engine.lock import DeviceInUse, lock_device
 from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.outcome import outcome_of_exception
 from atpar.engine.parents import die_with_parent
 from atpar.engine.progress import Progress
+from atpar.engine.refused import Refused
 from atpar.engine.results import Scores, write_predictions
 from atpar.engine.span import Plan, Span, Work
 from atpar.engine.tokens import Encoder, usable_length
@@ -35,7 +34,6 @@ from atpar.engine.weights import verify_files
 
 WINDOW = 4096
 """Entries read and tokenized at a time in corpus order: the host's memory stays flat."""
-CONTROL_THREADS = 1
 
 
 @dataclass
@@ -101,21 +99,19 @@ def main(arguments: list[str]) -> int:
 
 def _run(attempt: Attempt) -> None:
     job, progress = attempt.job, attempt.progress
-    environment = _read(job.inputs.environment)
-    fingerprint = _read(job.inputs.fingerprint)
+    environment = read_json(job.inputs.environment)
+    fingerprint = read_json(job.inputs.fingerprint)
     expected = environment["device"]
     # The descriptor is never closed: the lock is to die with this process and no sooner.
     lock_device(Path(job.lock_folder), expected["uuid"] or expected["kind"])
-    folder = model_folder(fingerprint)
     verify_files(fingerprint)
     progress.expected = count_entries(Path(job.inputs.corpus))
     conditions = Conditions()
 
+    backend = backend_of(job, fingerprint, expected)
     progress.enter("import")
-    with lean_start():
-        kind = model_class(architecture(folder))
-        device = _open_device(job, expected)
-        _prepare_torch(job)
+    with backend.start_up():
+        device = backend.open()
         attempt.phases.add("import", time.monotonic() - job.spawned_s)
         attempt.facts["device"] = {"kind": device.kind, "name": device.name, "uuid": device.uuid}
         attempt.facts["threads_used"] = job.threads
@@ -124,13 +120,12 @@ def _run(attempt: Attempt) -> None:
         device.reset_peaks()
         with attempt.phases.timed("load"):
             encoder = _encoder(job, fingerprint)
-            classifier = _classifier(job, kind, folder, device)
+            classifier = backend.load(device)
             device.synchronise()
     attempt.facts["attention_used"] = classifier.attention_used
     attempt.facts["dtype_used"] = classifier.dtype_used
     attempt.memory["parameter_bytes"] = classifier.parameter_bytes
     attempt.remember(*device.peaks("load"))
-    attempt.phases.untimed("compile", "the variant compiles nothing")
 
     conditions.before(device)
     busy = conditions.busy(device)
@@ -139,11 +134,13 @@ def _run(attempt: Attempt) -> None:
     if busy:
         attempt.notes.append(f"busy device: {busy}")
 
-    labels = _read(job.inputs.labels)["labels"]
+    labels = read_json(job.inputs.labels)["labels"]
     scores = Scores(attempt.folder, progress.expected, len(labels))
     span = _span(attempt, device, encoder, classifier, scores)
-    _warm_up(attempt, span)
+    _start(attempt, span, classifier)
+    before = classifier.graphs
     work = _measure(attempt, span, conditions)
+    _tell_compiled(attempt, classifier, before)
     _check_complete(progress, scores, work)
 
     progress.enter("write")
@@ -152,39 +149,8 @@ def _run(attempt: Attempt) -> None:
     scores.remove()
 
 
-def _read(path: str) -> Any:
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def _open_device(job: Job, expected: dict[str, Any]) -> Device:
-    device = open_device(job.offer["device"], expected["name"])
-    if device.kind != expected["kind"] or (expected["uuid"] and device.uuid != expected["uuid"]):
-        raise Refused(
-            f"torch computes on {device.kind} {device.name} ({device.uuid}), but "
-            f"{job.inputs.environment} describes {expected['kind']} {expected['name']} "
-            f"({expected['uuid']}); delete that file so that the machine is inspected again"
-        )
-    return device
-
-
-def _prepare_torch(job: Job) -> None:
-    import torch
-
-    torch.set_num_threads(job.threads)
-    torch.set_num_interop_threads(CONTROL_THREADS)
-    torch.manual_seed(job.seed)
-    # "highest" is fp32 proper; TF32 is a precision of its own, never a default.
-    tf32 = job.variant["precision"] == "tf32"
-    torch.set_float32_matmul_precision("high" if tf32 else "highest")
-    torch.backends.cudnn.allow_tf32 = tf32
-    # Not torch.use_deterministic_algorithms: that imports the compiler, to tell it as well.
-    torch._C._set_deterministic_algorithms(job.protocol["deterministic"], warn_only=True)
-    # A help for debugging that fills every new tensor: it would be measured with each of them.
-    torch.utils.deterministic.fill_uninitialized_memory = False
-
-
 def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
-    settings = _read(job.inputs.tokenizer_settings)
+    settings = read_json(job.inputs.tokenizer_settings)
     limit = usable_length(
         job.variant["max_length"], fingerprint.get("usable_length"), settings["model_max_length"]
     )
@@ -195,24 +161,13 @@ def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
     return Encoder(Path(job.inputs.tokenizer), limit, side, types)
 
 
-def _classifier(job: Job, kind: Any, folder: Path, device: Device) -> Classifier:
-    return Classifier(
-        kind,
-        folder,
-        precision=job.variant["precision"],
-        attention=job.variant["attention"],
-        target=device.target,
-        pad_token_id=_read(job.inputs.fingerprint)["pad_token_id"],
-    )
-
-
 def _span(
-    attempt: Attempt, device: Device, encoder: Encoder, classifier: Classifier, scores: Scores
+    attempt: Attempt, device: Device, encoder: Encoder, classifier: Any, scores: Scores
 ) -> Span:
     variant = attempt.job.variant
-    settings = _read(attempt.job.inputs.tokenizer_settings)
+    settings = read_json(attempt.job.inputs.tokenizer_settings)
     padding = Padding(
-        token_id=_read(attempt.job.inputs.fingerprint)["pad_token_id"],
+        token_id=read_json(attempt.job.inputs.fingerprint)["pad_token_id"],
         side=variant["pad_side"] or settings.get("padding_side") or "right",
         fixed=encoder.max_length if variant["padding"] == "max_length" else None,
         multiple=variant["pad_multiple"] or 1,
@@ -234,15 +189,27 @@ def _span(
     )
 
 
-def _warm_up(attempt: Attempt, span: Span) -> None:
+def _start(attempt: Attempt, span: Span, classifier: Any) -> None:
+    """Compile, if the variant compiles, and warm up by the one rule of all variants [P13].
+
+    Compiling is a run over the warm-up's entries of its own, so that it is timed apart and the
+    warm-up that follows is the same for all.
+    """
     rule = attempt.job.protocol["warm_up"]
+    texts = spread_over_lengths(Path(attempt.job.inputs.corpus), rule["entries"])
+    aside = Span(**{**span.__dict__, "put": _drop, "advance": _drop, "phases": Phases()})
+    window = [(0, texts)]
+    if classifier.compiles:
+        attempt.progress.enter("compile")
+        with attempt.phases.timed("compile"):
+            aside.run(window)
+    else:
+        attempt.phases.untimed("compile", "the variant compiles nothing")
     attempt.progress.enter("warm_up")
     span.device.reset_peaks()
-    aside = Span(**{**span.__dict__, "put": _drop, "advance": _drop, "phases": Phases()})
     with attempt.phases.timed("warm_up"):
-        texts = spread_over_lengths(Path(attempt.job.inputs.corpus), rule["entries"])
         for _ in range(rule["passes"] if texts else 0):
-            aside.run([(0, texts)])
+            aside.run(window)
     attempt.remember(*span.device.peaks("warm_up"))
     attempt.memory["peak_host_rss_start_up_bytes"] = peak_rss_bytes()
 
@@ -286,6 +253,17 @@ def _remember_peaks(attempt: Attempt, device: Device, reset: bool) -> None:
     attempt.memory[name] = peak_rss_bytes() if reset else None
     if not reset:
         attempt.memory_reasons[name] = "the kernel doesn't let this process reset its peak"
+
+
+def _tell_compiled(attempt: Attempt, classifier: Any, before: int | None) -> None:
+    """Record graphs compiled before and, as a fault of the warm-up, within the span [P13]."""
+    attempt.notes.extend(classifier.notes)
+    if before is None:
+        return
+    within = classifier.graphs - before
+    attempt.facts |= {"graphs_compiled": before, "recompilations_measured": within}
+    if within:
+        attempt.notes.append(f"{within} graphs were compiled within the measured span")
 
 
 def _check_complete(progress: Progress, scores: Scores, work: Work) -> None:

@@ -1,0 +1,70 @@
+"""Combinations of options that can't be run are refused with the reason."""
+
+import pytest
+from pydantic import ValidationError
+
+from atpar.config.combinations import impossible_on
+from atpar.config.variants import Variant
+
+GOOD = {"variant": "v", "batch_size": 8}
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"batch_size": None}, "either `batch_size`"),
+        ({"token_budget": 100}, "either `batch_size`"),
+        ({"window": 100}, "needs `order: length`"),
+        ({"padding": "multiple_of"}, "belong together"),
+        ({"pad_multiple": 8}, "belong together"),
+        ({"attention": "flash"}, "bf16 or fp16"),
+        ({"shapes": "dynamic"}, "compiled variant"),
+        ({"quantization": "int8-dynamic", "precision": "bf16"}, "fp32 weights"),
+        ({"quantization": "int8-dynamic", "compile": "default"}, "aren't compiled"),
+        ({"backend": "onnxruntime", "compile": "default"}, "its own graph"),
+        ({"backend": "onnxruntime", "precision": "bf16"}, "computes in fp32"),
+        ({"backend": "onnxruntime", "quantization": "int8-dynamic"}, "torch's"),
+        ({"backend": "onnxruntime", "attention": "eager"}, "attention of its own"),
+        ({"recovers": "v"}, "itself"),
+    ],
+    ids=str,
+)
+def test_impossible_combinations_are_refused(options, part):
+    with pytest.raises(ValidationError, match=part):
+        Variant(**{**GOOD, **options})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": None, "token_budget": 2048, "order": "length", "window": 512},
+        {"padding": "multiple_of", "pad_multiple": 64},
+        {"precision": "bf16", "attention": "flash"},
+        {"compile": "max-autotune", "shapes": "static"},
+        {"quantization": "int8-dynamic"},
+        {"backend": "onnxruntime"},
+    ],
+    ids=str,
+)
+def test_possible_combinations_are_taken(options):
+    Variant(**{**GOOD, **options})
+
+
+@pytest.mark.parametrize(
+    ("device", "options", "possible"),
+    [
+        ("cpu", {"precision": "tf32"}, False),
+        ("cuda", {"precision": "tf32"}, True),
+        ("rocm", {"precision": "tf32"}, False),
+        ("cpu", {"precision": "bf16", "attention": "flash"}, False),
+        ("cuda", {"precision": "bf16", "attention": "flash"}, True),
+        ("cuda", {"quantization": "int8-dynamic"}, False),
+        ("cpu", {"quantization": "int8-dynamic"}, True),
+        ("cuda", {"backend": "onnxruntime"}, False),
+        ("cpu", {"precision": "bf16", "compile": "default"}, True),
+    ],
+)
+def test_devices_have_limits_of_their_own(device, options, possible):
+    variant = Variant(**{**GOOD, **options}).model_dump()
+    assert (impossible_on(variant, device) is None) == possible
