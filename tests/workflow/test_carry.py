@@ -1,6 +1,8 @@
 """Three offers measured in three checkouts give one decision, on a machine that measured none."""
 
+import csv
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
@@ -66,7 +68,7 @@ def as_measured_here(nodes, ready, folder):
 def test_three_checkouts_decide_as_one(merged, nodes, ready, tmp_path):
     single = as_measured_here(nodes, ready, tmp_path / "single")
     assert "measure_pass" not in single.to_run()
-    single.snakemake()
+    single.snakemake("results/small/decision.json", "results/small/balance.csv")
     expected, found = carrying.balance(single), carrying.balance(merged)
     assert len(found["attempts"]) == 6
     for part, value in expected.items():
@@ -159,3 +161,43 @@ def test_a_node_killed_while_it_exports_leaves_the_old_archive_or_none(nodes, tm
     assert not archive.exists()
     node.snakemake("export")
     assert zipfile.ZipFile(archive).testzip() is None
+
+
+def test_another_stack_on_one_machine_is_said(merged, tmp_path):
+    checkout = merged.copy(tmp_path / "stacks")
+    path = checkout.results / "offers" / "c" / "environment.json"
+    environment = json.loads(path.read_text())
+    environment["software"]["torch"] = "2.14.0"
+    path.write_text(json.dumps(environment))
+    assert checkout.to_run("results/small/decision.json") == {"decide": 1}
+    checkout.snakemake("results/small/decision.json")
+    note = (checkout.results / "decision.md").read_text()
+    assert "whole configurations" in note and "2.14.0" in note
+
+
+def test_a_campaign_beside_the_one_that_it_follows(merged, tmp_path):
+    checkout = merged.copy(tmp_path / "follows")
+    checkout.configure(follows="earlier")
+    done = checkout.snakemake("follows", expect=1)
+    assert "results/earlier/summary.csv: not here" in done.stdout + done.stderr
+    shutil.copytree(checkout.results, checkout.results.parent / "earlier")
+    checkout.snakemake("follows")
+    with (checkout.results / "follows.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["subject"] for row in rows} == {
+        "question", "stack", "quality", "duration", "cost", "decision"
+    }  # fmt: skip
+    assert {row["changed"] for row in rows} == {"false"}
+
+
+def test_auto_does_not_guess_on_a_machine_without_a_gpu(ready, tmp_path):
+    checkout = ready.copy(tmp_path / "auto")
+    checkout.configure(here="auto")
+    # Hidden from NVML's answer too, should this machine have one.
+    environment = {**checkout.environment(), "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "-n", "--configfile", "small.yaml"],
+        cwd=checkout.folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "here is 'auto', but no GPU is visible here; name the offer" in done.stderr

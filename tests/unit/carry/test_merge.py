@@ -1,5 +1,6 @@
 """Shares are taken in whole, once, anywhere; what contradicts is refused by name."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -10,6 +11,7 @@ import zipfile
 import pytest
 
 from atpar.canonical import read_json, write_json, write_text
+from atpar.carry import archive as archive_room
 from atpar.carry import commit
 from atpar.carry.archive import read_manifest
 from atpar.carry.export import export_pass, export_share
@@ -450,3 +452,57 @@ def test_records_differing_under_one_attempt_are_refused(node, laptop, configure
     write_json(path, {**read_json(path), "main_time_s": 1.0})
     with pytest.raises(AtparError, match="differs from the record of the same attempt"):
         take_in(laptop, configured, archive)
+
+
+def test_two_exports_at_once_both_leave_a_whole_archive(node):
+    one = node("a").measure("a", 1, 2)
+    path = one.results / "export" / "a.zip"
+    fork = multiprocessing.get_context("fork")
+    exports = [
+        fork.Process(target=export_share, args=(one.results, "three", ["a"], path))
+        for _ in range(4)
+    ]
+    for export in exports:
+        export.start()
+    for export in exports:
+        export.join()
+    assert [export.exitcode for export in exports] == [0] * 4
+    assert zipfile.ZipFile(path).testzip() is None
+    assert [entry.name for entry in path.parent.iterdir()] == ["a.zip"]
+
+
+def test_clocks_that_differ_change_no_order_and_no_instant(node, laptop, configured):
+    one, other = node("one").measure("a", 1, 2), node("other")
+    other.finish(other.start("b", "b1", 2))
+    other.finish(other.start("b", "b4", 1))
+    take_in(laptop, configured, packed(one, "a"), packed(other, "b"))
+    for name, source in (("a", one), ("b", other)):
+        merged = read_attempts(laptop.results / f"journal/{name}.jsonl")
+        assert merged == read_attempts(source.results / f"journal/{name}.jsonl")
+    # The clock was set back between the two: what was measured first stays first.
+    rows = read_attempts(laptop.results / "journal/b.jsonl")
+    assert [row["attempt_id"] for row in rows] == ["b/b1/2/1", "b/b4/1/1"]
+    assert rows[0]["started_utc"] > rows[1]["started_utc"]
+
+
+@pytest.mark.parametrize("step", ["unpack", "commit"])
+def test_a_full_disk_is_said_and_loses_nothing(node, laptop, configured, monkeypatch, step):
+    archive = packed(node("a").measure("a", 1), "a")
+    put, left = commit._put, [3]
+
+    def full(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device", "x")
+        return put(*arguments) if step == "commit" else None
+
+    target = commit if step == "commit" else archive_room
+    monkeypatch.setattr(target, "_put" if step == "commit" else "_extract", full)
+    with pytest.raises(AtparError, match="can't be written \\(No space left on device"):
+        take_in(laptop, configured, archive)
+    monkeypatch.undo()
+    if step == "unpack":
+        assert laptop.files() == {}
+    take_in(laptop, configured, archive)
+    assert len(read_attempts(laptop.results / "journal/a.jsonl")) == 2
+    assert (laptop.results / "passes/a/b4/1.json").exists()

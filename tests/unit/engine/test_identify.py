@@ -1,7 +1,11 @@
 """A machine is the offer it is said to be, by its GPUs' real names and number."""
 
+import json
+
 import pytest
 
+from atpar.engine import environment
+from atpar.engine.environment import inspect_offer
 from atpar.engine.identify import Card, check_card, fault, is_card, offer_here
 from atpar.errors import AtparError
 
@@ -58,6 +62,17 @@ def test_one_foreign_card_among_the_offers_is_named():
 
 def test_a_cpu_has_nothing_to_check():
     check_card(Card("x", "two-threads"), {"devices": []})
+
+
+def test_another_card_is_refused_before_anything_is_written(monkeypatch, tmp_path):
+    found = [{**gpus("NVIDIA L40S")[0], "driver": "570.1", "uuid": "GPU-1", "memory_bytes": 1}]
+    monkeypatch.setattr(environment, "_gpus", lambda _: (found, ""))
+    output = tmp_path / "environment.json"
+    with pytest.raises(AtparError, match="'x' is b200, but this machine has NVIDIA L40S"):
+        inspect_offer({"offer": "x", "device": "cuda"}, output, card=Card("x", "b200"))
+    assert not output.exists()
+    inspect_offer({"offer": "x", "device": "cuda"}, output, card=Card("x", "l40s"))
+    assert json.loads(output.read_text())["device"]["name"] == "NVIDIA L40S"
 
 
 CARDS = [Card("ada", "rtx-4090", gpus_per_lot=1, lots=2), Card("dear", "b200", gpus_per_lot=2)]

@@ -17,8 +17,19 @@ def merge_shares(archives: Sequence[Path], results: Path, expected: Expected) ->
     """Take `archives` into `results` (`results/<campaign>`) and return a line about each.
 
     All or nothing: if one of them is refused, AtparError lists every refused one with its reason
-    and nothing changes. Taking in what is here already changes nothing.
+    and nothing changes. Taking in what is here already changes nothing. A disk that is full is an
+    AtparError too; what was decided by then is completed at the next start.
     """
+    try:
+        return _merge(archives, results, expected)
+    except OSError as error:
+        raise AtparError(
+            f"{results}: the shares can't be written ({error.strerror}: {error.filename}); make "
+            "room and take them in again"
+        ) from None
+
+
+def _merge(archives: Sequence[Path], results: Path, expected: Expected) -> list[str]:
     with alone(results), workshop(results) as folder:
         faults, receipts, lines = [], {}, []
         plan = Plan(results, expected)
