@@ -28,6 +28,7 @@ class EngineCampaign:
     entries: int = 40
     positions: int = 64
     protocol: dict = field(default_factory=lambda: dict(PROTOCOL))
+    device: str = "cpu"
 
     @property
     def results(self) -> Path:
@@ -52,7 +53,7 @@ class EngineCampaign:
         self._json("corpus/fingerprint.json", digests)
         self._json("protocol/seal.json", {"digest": "s" * 64, "sealed": {}})
         inspect_offer(
-            {"offer": "here", "device": "cpu"}, self.results / "offers/here/environment.json"
+            {"offer": "here", "device": self.device}, self.results / "offers/here/environment.json"
         )
         return self
 
@@ -145,7 +146,9 @@ class EngineCampaign:
         from atpar.config.variants import Variant
 
         row = Variant(variant=variant, **{"batch_size": 4, **options})
-        offer = Offer(offer="here", provider="this-machine", gpu="cpu", device="cpu", threads=1)
+        offer = Offer(
+            offer="here", provider="this-machine", gpu="cpu", device=self.device, threads=1
+        )
         return {
             "campaign": "tiny",
             "variant": row.model_dump(mode="json"),
@@ -197,6 +200,14 @@ class EngineCampaign:
 def built_campaign(tmp_path_factory) -> EngineCampaign:
     """One campaign's files, built once; use `campaign` for a copy of your own."""
     return EngineCampaign(tmp_path_factory.mktemp("engine")).build()
+
+
+@pytest.fixture(scope="session")
+def gpu_campaign(tmp_path_factory) -> EngineCampaign:
+    """A campaign whose offer is this machine's GPU, with one plain pass measured."""
+    campaign = EngineCampaign(tmp_path_factory.mktemp("gpu"), device="cuda").build()
+    assert campaign.measure("plain")["status"] == "ok"
+    return campaign
 
 
 @pytest.fixture

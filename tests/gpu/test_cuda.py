@@ -1,0 +1,98 @@
+"""The same on a GPU: boundaries, memory scopes, identity, precisions. Skipped without one."""
+
+import time
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU on this machine"),
+]
+
+
+def scores_of(campaign, variant):
+    """Return a variant's scores."""
+    return np.array(campaign.predictions(variant).column("scores").to_pylist())
+
+
+def test_the_record_names_the_gpu_and_its_memory(gpu_campaign):
+    record = gpu_campaign.measure("plain")
+    assert record["device"]["kind"] in ("cuda", "rocm")
+    assert record["overlapping_phases"] == ["transfer", "inference"]
+    assert record["phases_s"]["transfer"] is None
+    assert 0 < record["device_time_s"] <= record["main_time_s"]
+    memory = record["memory"]
+    allocated = memory["peak_device_allocated_measured_bytes"]
+    assert memory["parameter_bytes"] <= allocated
+    assert allocated <= memory["peak_device_reserved_measured_bytes"]
+    assert memory["device_used_by_process_bytes"] != 0, "not told is None, never zero"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"precision": "fp32"},
+        {"precision": "tf32"},
+        {"precision": "bf16"},
+        {"precision": "fp16"},
+        {"order": "length"},
+        {"compile": "default", "shapes": "dynamic"},
+    ],
+    ids=str,
+)
+def test_variants_run_on_the_gpu(gpu_campaign, options):
+    record = gpu_campaign.measure("other", **options)
+    assert record["status"] == "ok", record
+    tolerance = 1e-4 if options.get("precision", "fp32") == "fp32" else 0.1
+    difference = np.abs(scores_of(gpu_campaign, "other") - scores_of(gpu_campaign, "plain"))
+    assert difference.max() < tolerance
+
+
+def test_int8_does_not_fall_back_to_the_cpu(gpu_campaign):
+    record = gpu_campaign.measure("int8", quantization="int8-dynamic")
+    assert record["status"] == "refused"
+    assert "no kernels for GPUs" in record["reason"]
+
+
+def test_a_device_that_runs_out_of_memory_says_so(gpu_campaign):
+    free, _ = torch.cuda.mem_get_info()
+    taken = torch.empty(max(0, free - 700 * 2**20), dtype=torch.uint8, device="cuda")
+    try:
+        record = gpu_campaign.measure(
+            "large", batch_size=40, padding="max_length", attention="eager"
+        )
+    finally:
+        del taken
+        torch.cuda.empty_cache()
+    assert record["status"] in ("ok", "out_of_memory"), record["reason"]
+    if record["status"] == "out_of_memory":
+        assert "memory" in record["reason"].lower()
+    assert gpu_campaign.measure("plain")["status"] == "ok", "the next pass is clean"
+
+
+def test_the_clock_waits_for_the_device():
+    from atpar.engine.devices import CudaDevice
+
+    device = CudaDevice(0)
+    large = torch.randn(8192, 8192, device=device.target)
+    device.synchronise()
+    start, before = time.perf_counter(), device.mark()
+    for _ in range(20):
+        large = large @ large.T.clamp(-1e-4, 1e-4)
+    launched = time.perf_counter() - start
+    after = device.mark()
+    device.synchronise()
+    elapsed = time.perf_counter() - start
+    assert elapsed > launched, "launching returns before the work is done"
+    assert device.between(before, after) == pytest.approx(elapsed, rel=0.3)
+
+
+def test_the_uuid_is_the_drivers(gpu_campaign):
+    import json
+
+    environment = json.loads((gpu_campaign.results / "offers/here/environment.json").read_text())
+    assert environment["device"]["uuid"].startswith(("GPU-", "MIG-"))
+    assert environment["driver"]
