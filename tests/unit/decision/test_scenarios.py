@@ -54,7 +54,7 @@ def test_overlapping_options_are_not_separated(recorded):
     assert leading(decision) == ["b1", "b8"]
     assert "**Not separated: b1 on card and b8 on card.**" in text
     assert "Chosen" not in text
-    assert "repetitions_added: 1" in decision.extension
+    assert "repetitions_added: 1" in decision.next_step
 
 
 def test_the_cheaper_offer_is_chosen_though_slower(recorded):
@@ -270,6 +270,7 @@ def test_short_spans_are_screening(recorded):
     assert decision.outcome == "screening" and decision.choice is None
     assert leading(decision) == ["b8"]
     assert "**Screening only: no decision.**" in text and "Chosen" not in text
+    assert "10 s, below the sealed minimum of 15 s" in decision.next_step
 
 
 def test_the_span_minimum_itself_carries_a_decision(recorded):

@@ -177,6 +177,6 @@ def test_an_extension_is_proposed_only_if_the_seal_allows_it(recorded, mode):
     campaign.add_option("b8", STEADY)
     decision, _ = campaign.decide()
     if mode == "none":
-        assert decision.extension is None
+        assert decision.next_step is None
     else:
-        assert "limit of 5 repetitions is reached" in decision.extension
+        assert "limit of 5 repetitions is reached" in decision.next_step

@@ -7,11 +7,11 @@ from typing import Any
 from atpar.canonical import write_json, write_text
 from atpar.decision.admissible import objections
 from atpar.decision.balance import Key, Tables, read_tables
-from atpar.decision.choose import Ranking, rank
+from atpar.decision.choose import Ranking, name, rank
 from atpar.decision.model import Decision, Option, OptionKey
 from atpar.decision.note import note
 from atpar.decision.threats import threats
-from atpar.decision.words import and_list, plural
+from atpar.decision.words import and_list, brief, plural
 
 NOT_COVERED = (
     "An interactive service: arrivals, concurrency and latency weren't measured.",
@@ -61,7 +61,7 @@ def decide(
         covered=_covered(tables, ranking),
         not_covered=list(NOT_COVERED),
         threats=threats(tables),
-        extension=extension(tables, ranking, repetitions_added),
+        next_step=next_step(tables, outcome, ranking, repetitions_added),
     )
 
 
@@ -133,18 +133,24 @@ def _covered(tables: Tables, ranking: Ranking) -> list[str]:
     ]
 
 
-def extension(tables: Tables, ranking: Ranking, added: int) -> str | None:
-    """Return what the sealed extension rule proposes when leading options stay unseparated."""
+def next_step(tables: Tables, outcome: str, ranking: Ranking, repetitions_added: int) -> str | None:
+    """Return what may be done about a campaign that carries no choice yet; null: nothing."""
+    if outcome == "screening":
+        span = tables.findings["shortest_span"]
+        return (
+            f"The shortest median span is {brief(span['median_s'])}, below the sealed minimum of "
+            f"{brief(span['minimum_s'])}: let a pass process more entries, in a new campaign."
+        )
     rule = tables.protocol["extension"]
-    if rule["mode"] == "none" or not ranking.tied:
+    if outcome != "tied" or rule["mode"] == "none":
         return None
-    now = tables.protocol["repetitions"] + added
+    now = tables.protocol["repetitions"] + repetitions_added
     if now >= rule["limit"]:
         return (
-            f"The sealed limit of {rule['limit']} repetitions is reached: "
-            "the answer stays that they aren't told apart."
+            f"The sealed limit of {rule['limit']} repetitions is reached: the answer stays that "
+            f"{and_list([name(option) for option in ranking.leading])} aren't told apart."
         )
     return (
         f"The sealed rule allows up to {rule['limit']} repetitions. One more round for all "
-        f"variants: set `repetitions_added: {added + 1}` and run snakemake again."
+        f"variants: set `repetitions_added: {repetitions_added + 1}` and run snakemake again."
     )

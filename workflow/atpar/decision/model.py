@@ -115,8 +115,9 @@ class Decision(Part):
     covered: list[str]
     not_covered: list[str]
     threats: list[Threat]
-    extension: str | None
-    """What the sealed extension rule proposes, if anything."""
+    next_step: str | None
+    """What may be done about a campaign that carries no choice: the sealed extension, a longer
+    corpus; null: nothing."""
 
 
 def schema_text() -> str:

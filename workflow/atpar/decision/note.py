@@ -21,7 +21,7 @@ def note(decision: Decision) -> str:
         *_section("What was seen in the series", [one.sentence for one in decision.threats]),
         *_section("What the answer covers", decision.covered),
         *_section("What it doesn't cover", decision.not_covered),
-        *_section("What may be done next", [decision.extension] if decision.extension else []),
+        *_section("What may be done next", [decision.next_step] if decision.next_step else []),
     ]
     return "\n\n".join(blocks) + "\n"
 

@@ -20,8 +20,8 @@ def decision_lines(path: Path) -> list[str]:
     lines += [f"  {sentence}" for sentence in decision.separated_by]
     if decision.threats:
         lines.append(f"  Seen in the series: {', '.join(_names(decision))}.")
-    if decision.extension:
-        lines.append(f"  {decision.extension}")
+    if decision.next_step:
+        lines.append(f"  {decision.next_step}")
     return lines
 
 

@@ -24,7 +24,7 @@ def threats(tables: Tables) -> list[Threat]:
         *stacks(tables.environments),
         *changed_machines(tables),
         *series(tables),
-        *attempts(tables),
+        *measurements(tables),
         *recoveries(tables),
         *uncertain_quality(tables),
         *prices(tables),
@@ -134,9 +134,10 @@ def other_times(tables: Tables) -> Iterator[tuple[str, str]]:
             )
 
 
-def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
+def measurements(tables: Tables) -> Iterator[tuple[str, str]]:
     """Excluded passes, clocks that jumped, and notes on a busy device."""
-    excluded = [row for row in tables.attempts if is_true(row["excluded"])]
+    attempts = [row for row in tables.attempts if (row["offer"], row["variant"]) in tables.summary]
+    excluded = [row for row in attempts if is_true(row["excluded"])]
     if excluded:
         each = [f"{row['attempt_id']}: {row['exclusion_cause']}" for row in excluded]
         yield (
@@ -146,7 +147,7 @@ def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
         )
     jumped = [
         row["attempt_id"]
-        for row in tables.attempts
+        for row in attempts
         if row["clock_disagreement_s"]
         and abs(float(row["clock_disagreement_s"])) > LARGEST_DISAGREEMENT_S
     ]
@@ -156,12 +157,12 @@ def attempts(tables: Tables) -> Iterator[tuple[str, str]]:
             f"Wall clock and monotonic clock disagree by more than {LARGEST_DISAGREEMENT_S:g} s "
             f"over {plural(len(jumped), 'attempt')} ({_first(jumped)}).",
         )
-    busy = [row["attempt_id"] for row in tables.attempts if "busy" in (row["notes"] or "")]
+    busy = [row["attempt_id"] for row in attempts if "busy" in (row["notes"] or "")]
     if busy:
         yield (
             "busy device",
             f"Other processes kept the device busy during {len(busy)} of "
-            f"{plural(len(tables.attempts), 'attempt')} ({_first(busy)}).",
+            f"{plural(len(attempts), 'attempt')} ({_first(busy)}).",
         )
 
 

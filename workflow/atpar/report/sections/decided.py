@@ -65,7 +65,7 @@ def decision_section(material: Material) -> Section:
         ("Not admissible", list(rejected(decision))),
         ("Not measured", [f"{option}." for option in decision.not_measured]),
         ("What was seen in the series", [one.sentence for one in decision.threats]),
-        ("What may be done next", [to_inline(decision.extension)] if decision.extension else []),
+        ("What may be done next", [to_inline(decision.next_step)] if decision.next_step else []),
     ):
         if items:
             blocks.append(Listing(items, title))
