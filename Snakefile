@@ -23,6 +23,7 @@ if not CARRIED.evaluates_only:
 
 include: "workflow/rules/slurm.smk"
 include: "workflow/rules/passes.smk"
+include: "workflow/rules/tune.smk"
 include: "workflow/rules/quality.smk"
 include: "workflow/rules/money.smk"
 include: "workflow/rules/balance.smk"

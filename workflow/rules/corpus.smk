@@ -2,7 +2,7 @@
 
 In: the files of `corpus.files`; model/tokenizer.json and model/tokenizer_settings.json. Out, under
 corpus/: source.parquet, source.json, entries.parquet, evaluation.parquet (what a pass reads),
-reference.parquet (what quality reads), fingerprint.json.
+reference.parquet (what quality reads), tuning.parquet (what tuning reads), fingerprint.json.
 """
 
 from atpar.corpus.sources import corpus_files
@@ -45,6 +45,7 @@ rule split_buckets:
         entries=f"{RESULTS}/corpus/entries.parquet",
         evaluation=f"{RESULTS}/corpus/evaluation.parquet",
         reference=f"{RESULTS}/corpus/reference.parquet",
+        tuning=f"{RESULTS}/corpus/tuning.parquet",
         fingerprint=f"{RESULTS}/corpus/fingerprint.json",
     log:
         f"{RESULTS}/logs/split_buckets.log",

@@ -9,11 +9,28 @@ from atpar.engine.machine import machine_digest
 from atpar.engine.packages import COMPUTING, EXPORTING, computing
 
 
-def backend_files(wildcards):
+def backend_files(variant):
     """Return further inputs of a pass, by the backend of its variant."""
-    if PLAN.variant(wildcards.variant).backend == "onnxruntime":
+    if PLAN.variant(variant).backend == "onnxruntime":
         return {"onnx": f"{RESULTS}/model/onnx/model.onnx"}
     return {}
+
+
+def pass_settings(script, offer, variant, **values):
+    """Return the params of a rule that runs a variant on an offer: what its durations depend on."""
+    protocol = {"warm_up", "seed", "deterministic", "pass_timeout_s", "busy_device"}
+    return settings(
+        script,
+        packages=computing(PLAN.variant(variant).backend),
+        modules=["atpar.engine.worker"],
+        campaign=CAMPAIGN.campaign,
+        variant=PLAN.variant(variant).model_dump(mode="json"),
+        offer=PLAN.offer(offer).model_dump(
+            mode="json", include={"offer", "device", "threads", "lots"}
+        ),
+        protocol=CAMPAIGN.protocol.model_dump(mode="json", include=protocol),
+        **values,
+    )
 
 
 rule inspect_offer:
@@ -64,7 +81,7 @@ rule export_onnx:
 
 rule measure_pass:
     input:
-        unpack(backend_files),
+        unpack(lambda w: backend_files(w.variant)),
         corpus=f"{RESULTS}/corpus/evaluation.parquet",
         corpus_fingerprint=f"{RESULTS}/corpus/fingerprint.json",
         tokenizer=f"{RESULTS}/model/tokenizer.json",
@@ -99,26 +116,7 @@ rule measure_pass:
         position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
         planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     params:
-        settings=lambda w: settings(
-            "measure_pass",
-            packages=computing(PLAN.variant(w.variant).backend),
-            modules=["atpar.engine.worker"],
-            campaign=CAMPAIGN.campaign,
-            variant=PLAN.variant(w.variant).model_dump(mode="json"),
-            offer=PLAN.offer(w.offer).model_dump(
-                mode="json", include={"offer", "device", "threads", "lots"}
-            ),
-            protocol=CAMPAIGN.protocol.model_dump(
-                mode="json",
-                include={
-                    "warm_up",
-                    "seed",
-                    "deterministic",
-                    "pass_timeout_s",
-                    "busy_device",
-                },
-            ),
-        ),
+        settings=lambda w: pass_settings("measure_pass", w.offer, w.variant),
     message:
         "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}: {resources.planned}"
     script:

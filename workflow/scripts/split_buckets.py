@@ -19,6 +19,7 @@ with stage(snakemake) as settings:
             entries=Path(snakemake.output.entries),
             evaluation=Path(snakemake.output.evaluation),
             reference=Path(snakemake.output.reference),
+            tuning=Path(snakemake.output.tuning),
         ),
         fingerprint=Path(snakemake.output.fingerprint),
     )

@@ -76,7 +76,8 @@ def split(tmp_path, tokenizer):
             tmp_path / "source.parquet",
             tmp_path / "source.json",
         )
-        paths = [tmp_path / f"{name}.parquet" for name in ("entries", "evaluation", "reference")]
+        names = ("entries", "evaluation", "reference", "tuning")
+        paths = [tmp_path / f"{name}.parquet" for name in names]
         facts = split_buckets(
             tmp_path / "source.parquet",
             tmp_path / "source.json",
@@ -89,7 +90,7 @@ def split(tmp_path, tokenizer):
             tmp_path / "fingerprint.json",
         )
         assert facts == read_json(tmp_path / "fingerprint.json")
-        return [pq.read_table(path).to_pylist() for path in paths] + [facts]
+        return [pq.read_table(path).to_pylist() for path in paths[:3]] + [facts]
 
     return run
 
@@ -111,6 +112,15 @@ def test_tables_and_fingerprint_agree(split):
     assert facts["rows_in"] == facts["rows_out"] == 24
     assert facts["label_set"] == ["a", "b"]
     assert facts["tokens"] == {"mean": pytest.approx((6 * 3 + 3 * 7) / 9), "max": 7}
+
+
+def test_tuning_reads_the_tuning_split_alone(split, tmp_path):
+    entries, evaluation, _, _ = split(rows())
+    tuning = pq.read_table(tmp_path / "tuning.parquet").to_pylist()
+    expected = [{"id": e["id"], "text": e["text"]} for e in entries if e["split"] == "tuning"]
+    assert tuning == expected
+    assert len(tuning) == 15
+    assert not {one["id"] for one in tuning} & {one["id"] for one in evaluation}
 
 
 def test_the_same_corpus_gives_the_same_digests(split):

@@ -66,6 +66,27 @@ class Production(Model):
         return self
 
 
+class Tune(Model):
+    """The search of `snakemake tune`, on tuning entries alone."""
+
+    variant: Name
+    """The variant whose other options are kept."""
+    option: Literal["batch_size", "token_budget"] = "batch_size"
+    """What is searched: entries in a batch, or padded tokens in a batch."""
+    smallest: int = Field(1, ge=1)
+    """Where doubling starts; a token budget starts at the longest input or above."""
+    largest: int = Field(256, ge=1)
+    """Where it ends, if the device's memory doesn't end it before."""
+    entries: int = Field(200, ge=1)
+    """Tuning entries in each trial, spread evenly over the split."""
+
+    @model_validator(mode="after")
+    def _range(self) -> "Tune":
+        if self.largest < self.smallest:
+            raise ValueError(f"largest is {self.largest}, below smallest {self.smallest}")
+        return self
+
+
 class Campaign(Model):
     """`config/config.yaml`, with its overlays merged."""
 
@@ -89,6 +110,8 @@ class Campaign(Model):
     """The files of the tables that a person edits."""
     money: Money = Money()
     """Currency, rates and limits."""
+    tune: Tune | None = None
+    """What the target `tune` searches; null: nothing."""
     production: Production | None = None
     """The real load to forecast; null: no forecast."""
     lock_folder: str | None = None

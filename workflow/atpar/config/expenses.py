@@ -30,13 +30,17 @@ class Expense(Model):
     variant: Name | None = None
     """The variant it is paid for; null: all of the offer's variants share it."""
     quantity: Amount = "1"
+    """How many units."""
     unit: str = "once"
+    """What is counted, such as `once`, `GB` or `hour`."""
     unit_price: Amount
     """Price of one unit."""
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$")
+    """Currency of the unit price."""
     grounds: str
     """Why it applies: contract, invoice, rule."""
     source: str | None = None
+    """Where the price is written: an invoice, a price list."""
 
     @property
     def row_name(self) -> str:

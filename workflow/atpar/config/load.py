@@ -193,6 +193,8 @@ def _check_names(plan: Plan) -> None:
     protocol = plan.campaign.protocol
     references = [("protocol.tolerance.reference", protocol.tolerance.reference)]
     references += [("protocol.control", name) for name in protocol.control or []]
+    if plan.campaign.tune is not None:
+        references.append(("tune.variant", plan.campaign.tune.variant))
     references += [
         (f"`recovers` of variant {variant.variant!r}", variant.recovers)
         for variant in plan.variants

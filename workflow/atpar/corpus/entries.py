@@ -41,12 +41,14 @@ class Tables:
     entries: Path
     evaluation: Path
     reference: Path
+    tuning: Path
+    """Ids and texts of the tuning split alone: nothing that tunes opens another table."""
 
 
 def write_entries(
     source: Path, measured: Measured, assigned: Assigned, tables: Tables
 ) -> dict[str, str]:
-    """Write the three tables; return the digests of corpus, evaluation and reference.
+    """Write the tables; return the digests of corpus, evaluation and reference.
 
     The source streams through. The evaluation corpus is held in memory only if its order of
     passage isn't the source's.
@@ -60,10 +62,10 @@ def write_entries(
     }
     with ExitStack() as stack:
         write = {
-            name: _writer(stack, getattr(tables, name)) for name in ("evaluation", "reference")
+            name: _writer(stack, getattr(tables, name))
+            for name in ("evaluation", "reference", "entries", "tuning")
         }
-        write_all = _writer(stack, tables.entries)
-        chosen = _stream(source, measured, assigned, write_all)
+        chosen = _stream(source, measured, assigned, write)
         for batch in chosen if rising else _in_order(chosen):
             for one in digests.values():
                 one.update(batch)
@@ -74,14 +76,16 @@ def write_entries(
     return {name: one.hexdigest() for name, one in digests.items()}
 
 
-def _stream(source: Path, measured: Measured, assigned: Assigned, write_all) -> Iterator[pa.Table]:
-    """Write every entry, and yield those of the evaluation corpus in source order."""
+def _stream(source: Path, measured: Measured, assigned: Assigned, write) -> Iterator[pa.Table]:
+    """Write all entries and the tuning ones; yield the evaluation corpus in source order."""
     start = 0
     with pq.ParquetFile(source, pre_buffer=False) as file:
         for batch in file.iter_batches(BATCH_ROWS):
             part = slice(start, start + batch.num_rows)
             table = _table(batch, part, measured, assigned)
-            write_all(table)
+            write["entries"](table)
+            tuning = np.flatnonzero(assigned.split[part] == SPLITS.index("tuning"))
+            write["tuning"](table.select(["id", "text"]).take(tuning))
             start = part.stop
             picked = np.flatnonzero(assigned.order[part] >= 0)
             if len(picked):

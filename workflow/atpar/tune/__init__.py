@@ -1,0 +1,1 @@
+"""Search settings on the tuning split, before a campaign; nothing here enters the balance."""
