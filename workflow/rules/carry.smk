@@ -75,6 +75,10 @@ if CARRIED.due:
                         variant.variant: variant.model_dump(mode="json")
                         for variant in PLAN.variants
                     },
+                    "devices": {
+                        offer.offer: offer.model_dump(mode="json", include={"device", "threads"})
+                        for offer in PLAN.offers
+                    },
                 },
             ),
         message:

@@ -261,8 +261,18 @@ def test_an_offer_that_is_unknown_here_is_refused(node, laptop, configured):
 def test_a_variant_that_means_something_else_here_is_refused(node, laptop, configured):
     archive = packed(node("a").measure("a", 1), "a")
     here = {"b1": {"variant": "b1", "series": "other", "batch_size": 1}, "b4": {"batch_size": 8}}
-    with pytest.raises(AtparError, match=r"b4/1\.json was measured with batch_size 4, but"):
+    with pytest.raises(AtparError, match=r"b4/1\.json was measured with batch_size 4, but 'b4'"):
         take_in(laptop, configured, archive, variants=here)
+
+
+def test_an_offer_that_means_another_device_here_is_refused(node, laptop, configured):
+    one = node("a")
+    one.environment("a")
+    one.finish(one.start("a", "b1", 1) | {"offer_settings": {"device": "cpu", "threads": 1}})
+    devices = {"a": {"device": "cpu", "threads": 2}}
+    with pytest.raises(AtparError, match=r"threads 1, but 'a' has 2 in the offers table here"):
+        take_in(laptop, configured, packed(one, "a"), devices=devices)
+    take_in(laptop, configured, packed(one, "a"), devices={"a": {"device": "cpu", "threads": 1}})
 
 
 def test_a_record_that_its_journal_does_not_tell_of_is_refused(node, laptop, configured):
@@ -394,6 +404,8 @@ def test_export_reads_up_to_the_last_whole_line(node, laptop, configured):
 def test_export_of_nothing_says_what_to_do(node, tmp_path):
     with pytest.raises(AtparError, match="nothing was measured of a"):
         export_share(node("a").results, "three", ["a"], tmp_path / "a.zip")
+    with pytest.raises(AtparError, match="measures no offer"):
+        export_share(node("b").results, "three", [], tmp_path / "a.zip")
     assert not (tmp_path / "a.zip").exists()
 
 
@@ -427,6 +439,12 @@ def test_what_waits_is_promised_and_known_as_taken_in_afterwards(node, laptop, c
     assert not look(laptop.results, ["a", "b"], ["b"]).evaluates_only
     os.utime(archive)
     assert look(laptop.results, ["a"], ["a"]).promised == frozenset()
+
+
+def test_a_laptop_needs_no_corpus_before_it_fetches(laptop):
+    assert look(laptop.results, ["a"], [], shared=True).evaluates_only
+    assert not look(laptop.results, ["a"], [], shared=False).evaluates_only
+    assert not look(laptop.results, ["a"], ["a"], shared=True).evaluates_only
 
 
 def test_a_damaged_archive_does_not_keep_the_workflow_from_starting(laptop):

@@ -19,6 +19,8 @@ def export_share(results: Path, campaign: str, offers: Sequence[str], output: Pa
     then the folders of the attempts that it tells of. A record is written after its journal line,
     so every record here has its line; an attempt that runs just now is there with its start.
     """
+    if not offers:
+        raise AtparError("this machine measures no offer (`here: none`): nothing to share")
     share(results, campaign, dict.fromkeys(offers), output)
 
 

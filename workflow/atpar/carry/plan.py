@@ -42,6 +42,8 @@ class Expected:
     """Offers measured on this machine: what runs here isn't overwritten."""
     variants: Mapping[str, Mapping[str, Any]]
     """Variant name -> its settings."""
+    devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Offer name -> device and threads of its passes."""
 
 
 @dataclass
@@ -177,13 +179,17 @@ class Plan:
             raise AtparError(f"{where} is there without {predictions}")
         if digest not in (None, share.digests[predictions]):
             raise AtparError(f"{where} speaks of other predictions than {predictions}")
-        known = self.expected.variants.get(place.variant, {})
-        for option in sorted(known.keys() & settings.keys() - LABELS):
-            if known[option] != settings[option]:
-                raise AtparError(
-                    f"{where} was measured with {option} {settings[option]!r}, but variant "
-                    f"{place.variant!r} has {known[option]!r} in the variants table here"
-                )
+        for table, name, known, measured in (
+            ("variants", place.variant, self.expected.variants, settings),
+            ("offers", place.offer, self.expected.devices, record.get("offer_settings", {})),
+        ):
+            here = known.get(name, {})
+            for option in sorted(here.keys() & measured.keys() - LABELS):
+                if here[option] != measured[option]:
+                    raise AtparError(
+                        f"{where} was measured with {option} {measured[option]!r}, but "
+                        f"{name!r} has {here[option]!r} in the {table} table here"
+                    )
 
     def _add_environments(self, share: Share, offer: str) -> None:
         """Keep every environment: a second one under its digest, beside the first [P8]."""
