@@ -28,8 +28,8 @@ from atpar.model.files import model_files, tokenizer_files
 from atpar.money.priced import check_offers_priced, engaged_tariffs, load_tariffs
 from atpar.protocol.codedigest import code_digest
 from atpar.protocol.schedule import schedule
-from atpar.protocol.seal import check_seal
 from atpar.protocol.software import software_digest
+from atpar.protocol.unchanged import check_seal
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 

@@ -1,12 +1,13 @@
 """Seal what is fixed before durations are seen.
 
-In: the protocol section, corpus/fingerprint.json. Out: protocol/seal.json.
+In: the protocol section, corpus/fingerprint.json, corpus/evaluation.parquet. Out: protocol/seal.json.
 """
 
 
 rule seal_protocol:
     input:
         fingerprint=f"{RESULTS}/corpus/fingerprint.json",
+        evaluation=f"{RESULTS}/corpus/evaluation.parquet",
     output:
         seal=f"{RESULTS}/protocol/seal.json",
     log:
@@ -14,6 +15,7 @@ rule seal_protocol:
     params:
         settings=settings(
             "seal_protocol",
+            ("pyarrow",),
             protocol=CAMPAIGN.protocol.model_dump(mode="json"),
             follows=CAMPAIGN.follows,
         ),

@@ -9,6 +9,7 @@ with stage(snakemake) as settings:
     seal_protocol(
         settings["protocol"],
         Path(snakemake.input.fingerprint),
+        Path(snakemake.input.evaluation),
         Path(snakemake.output.seal),
         follows=settings["follows"],
     )

@@ -414,3 +414,22 @@ def test_a_quick_pass_with_broken_scores_is_no_success(recorded):
     decision, text = campaign.decide()
     assert objections(decision, "b8") == ["quality"]
     assert "scores_finite" in text
+
+
+def test_an_evaluation_corpus_that_was_judged_before_is_named(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.judge()
+    campaign.tabulate()
+    campaign.pay()
+    path = campaign.path("protocol/seal.json")
+    before = campaign.decide_again()[1]
+    seal = read_json(path)
+    seal["other_protocols_on_this_corpus"] = {"spring": "minimum"}
+    seal["overlap"] = {"campaign": "winter", "entries": 7, "of": 30}
+    write_json(path, seal)
+    decision, text = campaign.decide_again()
+    assert "judged the same evaluation corpus" not in before
+    assert [one.name for one in decision.threats].count("corpus used before") == 2
+    assert "Campaign spring judged the same evaluation corpus under another protocol" in text
+    assert "7 of 30 entries were evaluated by the earlier campaign winter too" in text

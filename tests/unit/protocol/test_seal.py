@@ -1,12 +1,19 @@
 """A sealed protocol doesn't change after the first pass."""
 
 import hashlib
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from atpar.canonical import read_json, write_json
 from atpar.errors import AtparError
-from atpar.protocol.seal import check_seal, seal_protocol
+from atpar.protocol.seal import seal_protocol
+from atpar.protocol.unchanged import check_seal
+
+CORPUS = Path("evaluation.parquet")
+"""Only opened where a campaign follows another one whose corpus is here."""
 
 
 @pytest.fixture
@@ -19,7 +26,7 @@ def fingerprint(tmp_path):
 @pytest.fixture
 def seal(tmp_path, fingerprint):
     path = tmp_path / "results/first/protocol/seal.json"
-    seal_protocol({"minimum": 0.9, "repetitions": 5}, fingerprint, path)
+    seal_protocol({"minimum": 0.9, "repetitions": 5}, fingerprint, CORPUS, path)
     return path
 
 
@@ -31,7 +38,7 @@ def test_the_digest_covers_protocol_corpus_and_reference(tmp_path, fingerprint, 
         ({"minimum": 0.9, "repetitions": 5}, {"reference_digest": "r2"}),
     ]:
         write_json(fingerprint, {"evaluation_digest": "e1", "reference_digest": "r1", **corpus})
-        seal_protocol(protocol, fingerprint, tmp_path / "elsewhere/one/protocol/seal.json")
+        seal_protocol(protocol, fingerprint, CORPUS, tmp_path / "elsewhere/one/protocol/seal.json")
         digests.add(read_json(tmp_path / "elsewhere/one/protocol/seal.json")["digest"])
     assert len(digests) == 4
 
@@ -41,6 +48,7 @@ def test_the_same_content_has_the_same_digest(tmp_path, fingerprint, seal):
     seal_protocol(
         {"repetitions": 5, "minimum": 0.9},
         fingerprint,
+        CORPUS,
         tmp_path / "elsewhere/one/protocol/seal.json",
     )
     assert (
@@ -78,7 +86,7 @@ def test_the_canonical_text_is_what_the_digest_covers(seal):
 @pytest.mark.usefixtures("seal")
 def test_another_protocol_on_the_same_corpus_is_named(tmp_path, fingerprint):
     second = tmp_path / "results/second/protocol/seal.json"
-    seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second)
+    seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, CORPUS, second)
     assert read_json(second)["other_protocols_on_this_corpus"] == {"first": "minimum"}
 
 
@@ -88,7 +96,9 @@ def test_a_moved_threshold_on_the_corpus_of_the_campaign_it_follows_is_refused(
 ):
     second = tmp_path / "results/second/protocol/seal.json"
     with pytest.raises(AtparError, match=r"follows 'first' with a changed protocol \(minimum\)"):
-        seal_protocol({"minimum": 0.8, "repetitions": 5}, fingerprint, second, follows="first")
+        seal_protocol(
+            {"minimum": 0.8, "repetitions": 5}, fingerprint, CORPUS, second, follows="first"
+        )
     assert not second.exists()
 
 
@@ -106,5 +116,25 @@ def test_the_same_question_or_an_independent_corpus_may_follow(
 ):
     write_json(fingerprint, corpus)
     second = tmp_path / "results/second/protocol/seal.json"
-    seal_protocol(protocol, fingerprint, second, follows="first")
+    seal_protocol(protocol, fingerprint, CORPUS, second, follows="first")
     assert read_json(second)["other_protocols_on_this_corpus"] == {}
+
+
+def test_entries_that_both_corpora_hold_are_counted(tmp_path, fingerprint, seal):
+    texts = {"one": "a", "two": "b", "three": "c"}
+    earlier = seal.parents[1] / "corpus/evaluation.parquet"
+    earlier.parent.mkdir()
+    pq.write_table(pa.table({"id": list(texts), "text": list(texts.values())}), earlier)
+    # The same id with another text, the same text under another id, and a new entry.
+    own = tmp_path / "evaluation.parquet"
+    pq.write_table(pa.table({"id": ["one", "four", "five"], "text": ["x", "b", "y"]}), own)
+    write_json(fingerprint, {"evaluation_digest": "e2", "reference_digest": "r2"})
+    second = tmp_path / "results/second/protocol/seal.json"
+    seal_protocol({"minimum": 0.8}, fingerprint, own, second, follows="first")
+    assert read_json(second)["overlap"] == {"campaign": "first", "entries": 2, "of": 3}
+
+
+def test_without_the_earlier_corpus_the_overlap_is_unknown(tmp_path, fingerprint):
+    second = tmp_path / "results/second/protocol/seal.json"
+    seal_protocol({"minimum": 0.8}, fingerprint, CORPUS, second, follows="first")
+    assert read_json(second)["overlap"] is None

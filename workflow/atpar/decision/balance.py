@@ -44,6 +44,8 @@ class Tables:
     pairs: Sequence[Row]
     findings: Mapping[str, Any]
     environments: Mapping[str, Mapping[str, Any]]
+    used_elsewhere: Mapping[str, Any]
+    """What the seal says of other uses of the evaluation corpus: `other_protocols`, `overlap`."""
 
     def counted(self, option: Key) -> list[Row]:
         """Return the option's attempts that count and ended well."""
@@ -97,6 +99,10 @@ def read_tables(
         pairs=read_rows(separation, SEPARATION.columns),
         findings=read_json(findings),
         environments={path.parent.name: read_json(path) for path in environments},
+        used_elsewhere={
+            "other_protocols": sealed.get("other_protocols_on_this_corpus") or {},
+            "overlap": sealed.get("overlap"),
+        },
     )
 
 

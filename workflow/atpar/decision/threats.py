@@ -27,6 +27,7 @@ def threats(tables: Tables) -> list[Threat]:
         *measurements(tables),
         *recoveries(tables),
         *uncertain_quality(tables),
+        *used_corpus(tables),
         *prices(tables),
     ]
     return [Threat(name=name, sentence=sentence) for name, sentence in found]
@@ -200,6 +201,23 @@ def uncertain_quality(tables: Tables) -> Iterator[tuple[str, str]]:
                 f"{tolerance['largest_drop']:g}; over {entries} entries the 95 % interval reaches "
                 f"from {float(low):+.4g} to {float(high):+.4g}, beyond it.",
             )
+
+
+def used_corpus(tables: Tables) -> Iterator[tuple[str, str]]:
+    """An evaluation corpus that was judged before, under other rules or in part [P2]."""
+    for campaign, differing in tables.used_elsewhere["other_protocols"].items():
+        yield (
+            "corpus used before",
+            f"Campaign {campaign} judged the same evaluation corpus under another protocol "
+            f"({differing} differ), so what is fixed here may have been chosen knowing its results.",
+        )
+    overlap = tables.used_elsewhere["overlap"]
+    if overlap and overlap["entries"]:
+        yield (
+            "corpus used before",
+            f"{overlap['entries']} of {overlap['of']} entries were evaluated by the earlier "
+            f"campaign {overlap['campaign']} too.",
+        )
 
 
 def prices(tables: Tables) -> Iterator[tuple[str, str]]:

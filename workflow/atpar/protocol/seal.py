@@ -6,11 +6,11 @@ freely: they don't decide what counts as an accepted result.
 """
 
 from datetime import UTC, datetime
-from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-import yaml
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from atpar.canonical import canonical_json, digest, read_json, write_json
 from atpar.errors import AtparError
@@ -32,13 +32,18 @@ def sealed_content(protocol: dict[str, Any], corpus: dict[str, Any]) -> dict[str
 
 
 def seal_protocol(
-    protocol: dict[str, Any], fingerprint: Path, seal: Path, follows: str | None = None
+    protocol: dict[str, Any],
+    fingerprint: Path,
+    evaluation: Path,
+    seal: Path,
+    follows: str | None = None,
 ) -> None:
     """Write `seal` (`results/<campaign>/protocol/seal.json`) for this protocol and corpus.
 
     Other campaigns under `results/` that were sealed on the same evaluation corpus with another
     protocol are named in the seal. With `follows`, the campaign says that it asks an earlier
-    question again: if its protocol differs, the same evaluation corpus is refused [P2].
+    question again: if its protocol differs, the same evaluation corpus is refused [P2], and the
+    entries that the two corpora share (by id or by text) are counted in the seal.
     """
     corpus = read_json(fingerprint)
     content = sealed_content(protocol, corpus)
@@ -59,8 +64,23 @@ def seal_protocol(
             "sealed": content,
             "sealed_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
             "other_protocols_on_this_corpus": elsewhere,
+            "overlap": _overlap(evaluation, seal.parents[2], follows) if follows else None,
         },
     )
+
+
+def _overlap(evaluation: Path, results: Path, follows: str) -> dict[str, Any] | None:
+    """Return how many entries the earlier campaign evaluated too; None if its corpus isn't here."""
+    earlier = results / follows / "corpus" / evaluation.name
+    if not earlier.exists():
+        return None
+    tables = [pq.read_table(path, columns=["id", "text"]) for path in (evaluation, earlier)]
+    shared = [pc.is_in(tables[0][name], value_set=tables[1][name]) for name in ("id", "text")]
+    return {
+        "campaign": follows,
+        "entries": pc.sum(pc.or_(*shared)).as_py() or 0,
+        "of": tables[0].num_rows,
+    }
 
 
 def _other_protocols_on(
@@ -80,31 +100,3 @@ def _other_protocols_on(
         if differing:
             found[other.parents[1].name] = ", ".join(differing)
     return found
-
-
-def check_seal(protocol: dict[str, Any], seal: Path, measured: bool) -> None:
-    """Refuse a protocol that differs from the sealed one once a pass was measured [P2].
-
-    `measured` says whether the campaign's journal holds any attempt. Before the first one the
-    protocol may still change: the seal is simply written anew.
-    """
-    if not measured or not seal.exists():
-        return
-    sealed = read_json(seal)["sealed"]["protocol"]
-    if sealed == protocol:
-        return
-    before, after = (
-        yaml.safe_dump(part, sort_keys=True, allow_unicode=True).splitlines()
-        for part in (sealed, protocol)
-    )
-    changes = "\n".join(
-        "    " + line
-        for line in unified_diff(before, after, "sealed", "configuration", lineterm="", n=0)
-        if not line.startswith("@@")
-    )
-    raise AtparError(
-        f"the protocol was sealed before the first pass ({seal}) and has changed since:\n"
-        f"{changes}\n"
-        "  Either restore the sealed values, or open a new campaign (another name under "
-        "`campaign`) with an evaluation corpus that wasn't used here."
-    )
