@@ -19,6 +19,7 @@ from atpar.journal.attempts import read_attempts
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 KILLS = 44
+PHASES = ["start", "import", "load", "warm_up", "measured", "write", "done"]
 SNAKEMAKE_KILLS = 8
 
 
@@ -51,6 +52,19 @@ def wait_for_phase(campaign, phase: str) -> int:
     pytest.fail(f"the worker never came to phase {phase}")
 
 
+def wait_until_in(campaign, phase: str) -> None:
+    """Wait until the attempt that was started last is in this phase, or further."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        files = list((campaign.results / "attempts").glob("*/*/*/progress.json"))
+        states = [json.loads(path.read_text()) for path in files]
+        alive = [state for state in states if is_running(state["process"])]
+        if any(PHASES.index(state["phase"]) >= PHASES.index(phase) for state in alive):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"the worker never came to phase {phase}")
+
+
 def check_journal(campaign, last: dict) -> list[dict]:
     """Every attempt has a start and one end, in order, with what it completed kept."""
     events = journal.read(campaign.journal)
@@ -78,7 +92,8 @@ def test_random_kills_of_worker_and_supervisor(campaign, supervise, inject):
     killed = {"worker": 0, "supervisor": 0}
     for _ in range(KILLS):
         process = supervise()
-        time.sleep(draw.uniform(0, 4.5))
+        wait_until_in(campaign, draw.choice(PHASES[:5]))
+        time.sleep(draw.uniform(0, 0.6))
         victim = draw.choice(sorted(killed))
         worker = worker_of(campaign)
         if victim == "worker" and worker is not None:

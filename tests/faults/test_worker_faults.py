@@ -246,3 +246,18 @@ def test_a_device_that_is_taken(campaign):
     assert "in use" in record["reason"]
     os.close(held)
     assert_next_is_clean(campaign)
+
+
+def test_a_member_that_dies_ends_the_pass_as_its_own_end(campaign, inject):
+    settings = campaign.settings
+    campaign.settings = lambda *a, **o: {
+        **(found := settings(*a, **o)),
+        "offer": {**found["offer"], "threads": 2},
+    }
+    inject("atpar.engine.crew", "Crew.release = lambda self: self._members[0].kill()")
+    record = campaign.measure(processes=2)
+    assert (record["status"], record["phase"]) == ("signal", "measured"), record
+    assert "process 2" in record["reason"]
+    assert record["main_time_s"] is None
+    inject.clear()
+    assert_next_is_clean(campaign, processes=2)

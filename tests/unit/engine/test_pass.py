@@ -193,3 +193,30 @@ def test_a_seed_of_the_variant_stands_before_the_protocols(built_campaign):
     assert job.seed == 5
     assert Job("a", "f", None, {"seed": None}, {}, {"seed": 1}, "l", 1).seed == 1
     assert built_campaign.settings(seed=7)["variant"]["seed"] == 7
+
+
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize("backend", ["torch", "onnxruntime"])
+def test_processes_share_a_pass(built_campaign, backend, monkeypatch):
+    options = {"processes": 2, "order": "length", "backend": backend}
+    settings = built_campaign.settings
+
+    def two_threads(*arguments, **more):
+        found = settings(*arguments, **more)
+        return {**found, "offer": {**found["offer"], "threads": 2}}
+
+    monkeypatch.setattr(built_campaign, "settings", two_threads)
+    record = built_campaign.measure("shared", **options)
+    assert record["status"] == "ok", record
+    assert record["entries_completed"] == 40
+    assert record["threads_used"] == 2
+    assert len(record["members"]) == 1
+    assert record["members"][0]["memory"]["peak_host_rss_measured_bytes"] > 0
+    assert "inference" in record["overlapping_phases"]
+    assert_close(built_campaign, "shared", 1e-5)
+
+
+def test_more_processes_than_threads_are_refused(built_campaign):
+    record = built_campaign.measure("crowded", processes=2)
+    assert record["status"] == "refused"
+    assert "threads" in record["reason"]

@@ -9,9 +9,11 @@ import pytest
 
 from atpar.engine.batching import Grouping, Padding, pad
 from atpar.engine.clocks import Phases
+from atpar.engine.corpus import share
+from atpar.engine.crew import merged
 from atpar.engine.devices import CpuDevice
 from atpar.engine.results import softmax
-from atpar.engine.span import Plan, Span
+from atpar.engine.span import Plan, Span, Work
 from atpar.engine.tokens import Encoded, usable_length
 
 
@@ -89,7 +91,13 @@ def span_of(texts, plan, device=None, classify=None, window=None):
     )
     window = window or len(texts)
     starts = range(0, len(texts), window)
-    return span.run([(s, texts[s : s + window]) for s in starts]), scores, phases
+    return (
+        span.run(
+            [(np.arange(s, min(s + window, len(texts))), texts[s : s + window]) for s in starts]
+        ),
+        scores,
+        phases,
+    )
 
 
 class FakeCpu(CpuDevice):
@@ -114,7 +122,7 @@ def texts_of(lengths):
 @pytest.mark.parametrize("window", [None, 3])
 def test_results_are_put_back_in_corpus_order(order, side, window):
     lengths = [5, 1, 3, 8, 2, 2, 7, 1]
-    plan = Plan(Grouping(3, order=order), Padding(0, side=side), None)
+    plan = Plan(Grouping(3, order=order), Padding(0, side=side))
     work, scores, _ = span_of(texts_of(lengths), plan, window=window)
     assert scores.argmax(axis=1).tolist() == lengths
     assert (work.entries, work.tokens_real) == (8, sum(lengths))
@@ -122,15 +130,13 @@ def test_results_are_put_back_in_corpus_order(order, side, window):
 
 def test_grouping_pads_less_than_corpus_order():
     lengths = [1] * 50 + [500] + [1] * 49
-    corpus, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="corpus"), Padding(0), None))
-    grouped, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="length"), Padding(0), None))
+    corpus, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="corpus"), Padding(0)))
+    grouped, _, _ = span_of(texts_of(lengths), Plan(Grouping(10, order="length"), Padding(0)))
     assert corpus.tokens_padded == 90 + 5000
     assert grouped.tokens_padded == 5000 + 90
     shuffled = [1, 500] * 50
-    corpus, _, _ = span_of(texts_of(shuffled), Plan(Grouping(10, order="corpus"), Padding(0), None))
-    grouped, _, _ = span_of(
-        texts_of(shuffled), Plan(Grouping(10, order="length"), Padding(0), None)
-    )
+    corpus, _, _ = span_of(texts_of(shuffled), Plan(Grouping(10, order="corpus"), Padding(0)))
+    grouped, _, _ = span_of(texts_of(shuffled), Plan(Grouping(10, order="length"), Padding(0)))
     assert corpus.tokens_padded == 50_000
     assert grouped.tokens_padded == 25_050
 
@@ -144,7 +150,7 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
 
     start = time.perf_counter()
     work, scores, phases = span_of(
-        texts_of([2] * 10), Plan(Grouping(1, order="corpus"), Padding(0), None), device, classify
+        texts_of([2] * 10), Plan(Grouping(1, order="corpus"), Padding(0)), device, classify
     )
     elapsed = time.perf_counter() - start
     assert 10 * 0.02 <= work.main_time_s < elapsed - 0.25
@@ -179,7 +185,7 @@ def test_logits_that_are_not_finite_are_counted_and_stay_visible():
         return logits
 
     work, scores, _ = span_of(
-        texts_of([1] * 4), Plan(Grouping(4, order="corpus"), Padding(0), None), None, classify
+        texts_of([1] * 4), Plan(Grouping(4, order="corpus"), Padding(0)), None, classify
     )
     assert work.unfinite == 2
     assert np.isnan(scores[:2]).all()
@@ -232,3 +238,24 @@ def test_an_entry_wider_than_the_budget_is_a_batch_of_its_own():
 )
 def test_widths(padding, longest, width):
     assert padding.width(longest) == width
+
+
+def test_processes_share_the_corpus_without_gap_or_overlap():
+    lengths = [5, 1, 3, 8, 2, 2, 7]
+    texts = texts_of(lengths)
+    windows = [(np.arange(0, 4), texts[:4]), (np.arange(4, 7), texts[4:])]
+    shares = [list(share(windows, member, 2)) for member in range(2)]
+    rows = np.concatenate([rows for part in shares for rows, _ in part])
+    assert sorted(rows.tolist()) == list(range(7))
+    for part in shares:
+        for rows, own in part:
+            assert own == [texts[row] for row in rows]
+
+
+def test_the_time_of_several_processes_is_one_clock_and_nothing_is_added():
+    other = {"entries": 3, "tokens_real": 10, "tokens_padded": 12, "truncated": 1, "batches": 2}
+    work = Work(main_time_s=4.0, entries=4, tokens_real=20, tokens_padded=20, batches=1)
+    both = merged(work, [{"work": {**other, "unfinite": 1, "main_time_s": 5.0}}], 5.2)
+    assert both.main_time_s == 5.2
+    assert (both.entries, both.tokens_real, both.truncated, both.unfinite) == (7, 30, 1, 1)
+    assert "inference" in both.overlapping

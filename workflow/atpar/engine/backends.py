@@ -31,8 +31,12 @@ class Backend(Protocol):
         """Return the loaded classifier."""
 
 
-def backend_of(job: Job, fingerprint: dict[str, Any], expected: dict[str, Any]) -> Backend:
-    """Return the variant's backend; `expected` is the device in environment.json.
+def backend_of(
+    job: Job, fingerprint: dict[str, Any], expected: dict[str, Any], member: int = 0
+) -> Backend:
+    """Return the variant's backend for one of its processes.
+
+    `expected` is the device in environment.json; member n computes on the n-th GPU.
 
     Raises Refused for what this machine can't run.
     """
@@ -41,14 +45,18 @@ def backend_of(job: Job, fingerprint: dict[str, Any], expected: dict[str, Any]) 
         raise Refused(reason)
     if job.variant["backend"] == "onnxruntime":
         return OnnxBackend(job, expected)
-    return TorchBackend(job, fingerprint, expected)
+    return TorchBackend(job, fingerprint, expected, member)
 
 
 class TorchBackend:
     """The model's own class of transformers, in torch."""
 
-    def __init__(self, job: Job, fingerprint: dict[str, Any], expected: dict[str, Any]) -> None:
-        self.job, self.fingerprint, self.expected = job, fingerprint, expected
+    def __init__(
+        self, job: Job, fingerprint: dict[str, Any], expected: dict[str, Any], member: int
+    ) -> None:
+        self.job, self.fingerprint, self.member = job, fingerprint, member
+        devices = expected["devices"]
+        self.expected = devices[member] if member < len(devices) else expected
         self.folder = model_folder(fingerprint)
         self.compiles = job.variant["compile"] != "none"
         if job.variant["attention"] == "flash" and find_spec("flash_attn") is None:
@@ -64,7 +72,7 @@ class TorchBackend:
     def open(self) -> Device:
         """Import torch and the model's class, and set torch up."""
         self.kind = model_class(architecture(self.folder))
-        device = open_device(self.job.offer["device"], self.expected["name"])
+        device = open_device(self.job.offer["device"], self.expected["name"], self.member)
         check_device(device, self.expected, self.job.inputs.environment)
         self._prepare()
         return device

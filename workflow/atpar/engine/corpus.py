@@ -1,6 +1,6 @@
 """Reading the evaluation corpus as a pass does: ids and texts, in order, a window at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,12 @@ def count_entries(table: Path) -> int:
     return pq.read_metadata(table).num_rows
 
 
-def windows(corpus: Path, size: int | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield (place of the first entry, texts) of one window after the other.
+Window = tuple[np.ndarray, list[str]]
+"""Places of some entries in the corpus, and their texts."""
+
+
+def windows(corpus: Path, size: int | None) -> Iterator[Window]:
+    """Yield the places and texts of one window of entries after the other.
 
     `size` is the largest number of entries in a window; None: all of them at once.
     """
@@ -24,8 +28,17 @@ def windows(corpus: Path, size: int | None) -> Iterator[tuple[int, list[str]]]:
         size = size or max(1, file.metadata.num_rows)
         start = 0
         for batch in file.iter_batches(size, columns=["text"]):
-            yield start, batch.column(0).to_pylist()
+            yield np.arange(start, start + batch.num_rows), batch.column(0).to_pylist()
             start += batch.num_rows
+
+
+def share(everything: Iterable[Window], member: int, members: int) -> Iterator[Window]:
+    """Yield what one of several processes computes: every so-many-th entry of each window.
+
+    Entries are dealt out in turn, so that each share has the corpus' mix of lengths.
+    """
+    for rows, texts in everything:
+        yield rows[member::members], texts[member::members]
 
 
 def spread_over_lengths(corpus: Path, entries: int) -> list[str]:

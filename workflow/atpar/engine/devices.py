@@ -174,8 +174,8 @@ class CudaDevice:
         return {name: value}, {} if reason is None else {name: reason}
 
 
-def open_device(asked: str, cpu_name: str) -> Device:
-    """Return the device that an offer asks for: `cpu`, `cuda`, or `auto`.
+def open_device(asked: str, cpu_name: str, index: int = 0) -> Device:
+    """Return the device that an offer asks for: `cpu`, `cuda`, or `auto`; `index` is the GPU's.
 
     Raises RuntimeError when a GPU is asked for and torch finds none: a pass never falls back to
     the CPU while a GPU's price is paid.
@@ -185,7 +185,7 @@ def open_device(asked: str, cpu_name: str) -> Device:
     import torch
 
     if torch.cuda.is_available():
-        return CudaDevice(0)
+        return CudaDevice(index)
     if asked == "cuda":
         raise RuntimeError(
             f"the offer asks for device cuda, but torch {torch.__version__} finds no GPU; check "

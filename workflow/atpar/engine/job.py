@@ -36,12 +36,18 @@ class Job:
     protocol: dict[str, Any]
     lock_folder: str
     threads: int
+    """Threads of each process."""
     parent: int = 0
     """Process id of the supervisor."""
     spawned_s: float = 0.0
     """Monotonic clock of the machine when the worker was started."""
     environment: dict[str, str] = field(default_factory=dict)
     """Environment variables set for the worker."""
+
+    @property
+    def processes(self) -> int:
+        """How many processes share the pass."""
+        return self.variant["processes"]
 
     @property
     def seed(self) -> int:

@@ -23,6 +23,8 @@ class Progress:
     expected: int | None = None
     phase: str = "start"
     completed: int = 0
+    count: Callable[[], int] | None = None
+    """How many entries are done, where other processes do some too."""
     clock: Callable[[], float] = time.monotonic
     started: float = field(init=False)
     _measured_from: float | None = field(init=False, default=None)
@@ -42,6 +44,8 @@ class Progress:
         """Count entries whose predictions are on the host."""
         self.completed += entries
         if self.clock() - self._written >= WRITE_EVERY_S:
+            if self.count is not None:
+                self.completed = self.count()
             self._write()
 
     def _write(self) -> None:

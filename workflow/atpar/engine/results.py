@@ -37,6 +37,11 @@ class Scores:
         self.values[rows] = scores
         self.done[rows] = 1
 
+    @staticmethod
+    def are_made(folder: Path) -> bool:
+        """Tell whether both files are there, whole."""
+        return (folder / SCORES).exists() and (folder / DONE).exists()
+
     @property
     def completed(self) -> int:
         """Number of entries that have their scores."""
@@ -49,9 +54,12 @@ class Scores:
 
 
 def _allocate(path: Path, size: int) -> None:
-    with path.open("wb") as stream:
+    """Make a file of zeros; it gets its name once its blocks are there."""
+    part = path.with_suffix(".part")
+    with part.open("wb") as stream:
         if size:
             os.posix_fallocate(stream.fileno(), 0, size)
+    part.replace(path)
 
 
 def _mapped(path: Path, dtype: type, mode: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from atpar.engine.batching import Batch, Grouping, Padding, pad
 from atpar.engine.clocks import Phases
+from atpar.engine.corpus import Window
 from atpar.engine.devices import Device
 from atpar.engine.results import softmax
 from atpar.engine.tokens import Encoded
@@ -28,8 +29,6 @@ class Plan:
 
     grouping: Grouping
     padding: Padding
-    window: int | None
-    """Entries read and tokenized at a time; None: the whole corpus."""
 
 
 @dataclass
@@ -64,7 +63,7 @@ class Span:
     phases: Phases
     clock: Callable[[], float] = time.perf_counter
 
-    def run(self, windows: Iterable[tuple[int, list[str]]]) -> Work:
+    def run(self, windows: Iterable[Window]) -> Work:
         """Compute all windows and return what was done; the clock is bounded by waits [P15]."""
         work = Work()
         self.device.synchronise()
@@ -82,12 +81,14 @@ class Span:
             self.phases.untimed("transfer", TRANSFER_REASON)
         return work
 
-    def _window(self, first: int, texts: list[str], work: Work) -> None:
+    def _window(self, rows: np.ndarray, texts: list[str], work: Work) -> None:
+        if not texts:
+            return
         encoded = self._timed("tokenize", self.encode, texts)
         work.truncated += encoded.truncated
         pending: list[tuple[np.ndarray, Any]] = []
         for members in self.plan.grouping.batches(encoded.lengths, self.plan.padding):
-            batch = self._timed("tokenize", self._batch, first, members, encoded)
+            batch = self._timed("tokenize", self._batch, rows, members, encoded)
             inputs = self._timed("transfer", self._upload, batch)
             pending.append((batch.rows, self._timed("inference", self.classify, *inputs)))
             work.batches += 1
@@ -97,9 +98,9 @@ class Span:
                 self._timed("materialise", self._fetch, pending, work)
         self._timed("materialise", self._fetch, pending, work)
 
-    def _batch(self, first: int, members: np.ndarray, encoded: Encoded) -> Batch:
+    def _batch(self, rows: np.ndarray, members: np.ndarray, encoded: Encoded) -> Batch:
         types = None if encoded.types is None else [encoded.types[one] for one in members]
-        return pad(first + members, [encoded.ids[one] for one in members], types, self.plan.padding)
+        return pad(rows[members], [encoded.ids[one] for one in members], types, self.plan.padding)
 
     def _upload(self, batch: Batch) -> tuple[Any, Any, Any]:
         parts = (batch.ids, batch.mask, batch.types)

@@ -139,7 +139,7 @@ def _attempt(
 ) -> dict[str, Any]:
     """Run the worker to its end and return the record that tells of it."""
     protocol, offer = one.settings["protocol"], one.settings["offer"]
-    threads = offer["threads"] or usable_cpus()
+    threads = (offer["threads"] or usable_cpus()) // one.settings["variant"]["processes"]
     kills = oom_kill_count()
     try:
         launch = Launch(

@@ -14,26 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from atpar.canonical import write_json
-from atpar.engine.backends import backend_of, read_json
-from atpar.engine.batching import Grouping, Padding
+from atpar.engine.backends import read_json
 from atpar.engine.clocks import Phases
 from atpar.engine.conditions import Conditions
-from atpar.engine.corpus import count_entries, spread_over_lengths, windows
-from atpar.engine.devices import Device, counted
+from atpar.engine.corpus import count_entries
+from atpar.engine.crew import Crew, MemberFailed, merged
 from atpar.engine.job import Job
 from atpar.engine.lock import DeviceInUse, lock_device
-from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.outcome import outcome_of_exception
 from atpar.engine.parents import die_with_parent
+from atpar.engine.part import Part
 from atpar.engine.progress import Progress
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores, write_predictions
-from atpar.engine.span import Plan, Span, Work
-from atpar.engine.tokens import Encoder, usable_length
+from atpar.engine.span import Work
 from atpar.engine.weights import verify_files
-
-WINDOW = 4096
-"""Entries read and tokenized at a time in corpus order: the host's memory stays flat."""
 
 
 @dataclass
@@ -43,19 +38,13 @@ class Attempt:
     job: Job
     phases: Phases = field(default_factory=Phases)
     facts: dict[str, Any] = field(default_factory=dict)
-    memory: dict[str, int | None] = field(default_factory=dict)
-    memory_reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    part: Part | None = None
     progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder = Path(self.job.folder)
         self.progress = Progress(self.folder)
-
-    def remember(self, values: dict[str, int | None], reasons: dict[str, str]) -> None:
-        """Keep memory figures, each with the reason if it is missing."""
-        self.memory.update(values)
-        self.memory_reasons.update(reasons)
 
     def write(self, status: str, reason: str | None) -> None:
         """Write result.json whole."""
@@ -69,8 +58,8 @@ class Attempt:
                 "phase": self.progress.phase,
                 "phases_s": seconds,
                 "phase_reasons": reasons,
-                "memory": self.memory,
-                "memory_reasons": self.memory_reasons,
+                "memory": self.part.memory if self.part else {},
+                "memory_reasons": self.part.memory_reasons if self.part else {},
                 "notes": self.notes,
             },
         )
@@ -83,9 +72,12 @@ def main(arguments: list[str]) -> int:
     attempt = Attempt(job)
     attempt.progress.enter("start")
     try:
-        _run(attempt)
+        _run(attempt, Path(arguments[0]))
     except (Refused, DeviceInUse) as error:
         attempt.write("refused", str(error))
+        return 1
+    except MemberFailed as error:
+        attempt.write(error.outcome.status, error.outcome.reason)
         return 1
     except BaseException as error:
         outcome = outcome_of_exception(error)
@@ -97,50 +89,34 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _run(attempt: Attempt) -> None:
+def _run(attempt: Attempt, path: Path) -> None:
     job, progress = attempt.job, attempt.progress
-    environment = read_json(job.inputs.environment)
-    fingerprint = read_json(job.inputs.fingerprint)
-    expected = environment["device"]
-    # The descriptor is never closed: the lock is to die with this process and no sooner.
-    lock_device(Path(job.lock_folder), expected["uuid"] or expected["kind"])
-    verify_files(fingerprint)
+    if job.threads < 1:
+        raise Refused(f"{job.processes} processes can't share fewer threads than that")
+    _take_devices(job)
+    verify_files(read_json(job.inputs.fingerprint))
     progress.expected = count_entries(Path(job.inputs.corpus))
     conditions = Conditions()
-
-    backend = backend_of(job, fingerprint, expected)
-    progress.enter("import")
-    with backend.start_up():
-        device = backend.open()
-        attempt.phases.add("import", time.monotonic() - job.spawned_s)
-        attempt.facts["device"] = {"kind": device.kind, "name": device.name, "uuid": device.uuid}
-        attempt.facts["threads_used"] = job.threads
-
-        progress.enter("load")
-        device.reset_peaks()
-        with attempt.phases.timed("load"):
-            encoder = _encoder(job, fingerprint)
-            classifier = backend.load(device)
-            device.synchronise()
-    attempt.facts["attention_used"] = classifier.attention_used
-    attempt.facts["dtype_used"] = classifier.dtype_used
-    attempt.memory["parameter_bytes"] = classifier.parameter_bytes
-    attempt.remember(*device.peaks("load"))
-
-    conditions.before(device)
-    busy = conditions.busy(device)
-    if busy and job.protocol["busy_device"] == "refuse":
-        raise Refused(f"the device is busy: {busy}")
-    if busy:
-        attempt.notes.append(f"busy device: {busy}")
+    crew = Crew(job, path)
+    part = Part(job, 0, attempt.phases, progress.enter)
+    attempt.part = part
+    part.load()
+    attempt.facts |= {
+        "device": part.described(),
+        "threads_used": job.threads * job.processes,
+        "attention_used": part.classifier.attention_used,
+        "dtype_used": part.classifier.dtype_used,
+    }
+    _look_around(attempt, conditions)
 
     labels = read_json(job.inputs.labels)["labels"]
     scores = Scores(attempt.folder, progress.expected, len(labels))
-    span = _span(attempt, device, encoder, classifier, scores)
-    _start(attempt, span, classifier)
-    before = classifier.graphs
-    work = _measure(attempt, span, conditions)
-    _tell_compiled(attempt, classifier, before)
+    progress.count = (lambda: scores.completed) if job.processes > 1 else None
+    part.get_ready(scores, progress.advance)
+    crew.wait_until_ready()
+    before = part.classifier.graphs
+    work = _measure(attempt, crew, conditions)
+    _tell_compiled(attempt, before)
     _check_complete(progress, scores, work)
 
     progress.enter("write")
@@ -149,85 +125,58 @@ def _run(attempt: Attempt) -> None:
     scores.remove()
 
 
-def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
-    settings = read_json(job.inputs.tokenizer_settings)
-    limit = usable_length(
-        job.variant["max_length"], fingerprint.get("usable_length"), settings["model_max_length"]
-    )
-    if limit is None:
-        raise Refused("no longest input is known for this model; state max_length in the variant")
-    side = job.variant["truncation_side"] or settings.get("truncation_side") or "right"
-    types = "token_type_ids" in settings["input_names"]
-    return Encoder(Path(job.inputs.tokenizer), limit, side, types)
+def _take_devices(job: Job) -> None:
+    """Lock every device that the pass computes on, so that no other pass shares it.
 
-
-def _span(
-    attempt: Attempt, device: Device, encoder: Encoder, classifier: Any, scores: Scores
-) -> Span:
-    variant = attempt.job.variant
-    settings = read_json(attempt.job.inputs.tokenizer_settings)
-    padding = Padding(
-        token_id=read_json(attempt.job.inputs.fingerprint)["pad_token_id"],
-        side=variant["pad_side"] or settings.get("padding_side") or "right",
-        fixed=encoder.max_length if variant["padding"] == "max_length" else None,
-        multiple=variant["pad_multiple"] or 1,
-        limit=encoder.max_length,
-    )
-    grouping = Grouping(variant["batch_size"], variant["token_budget"], variant["order"])
-    return Span(
-        plan=Plan(
-            grouping=grouping,
-            padding=padding,
-            window=variant["window"] if variant["order"] == "length" else WINDOW,
-        ),
-        encode=encoder.encode,
-        classify=classifier,
-        device=device,
-        put=scores.put,
-        advance=attempt.progress.advance,
-        phases=attempt.phases,
-    )
-
-
-def _start(attempt: Attempt, span: Span, classifier: Any) -> None:
-    """Compile, if the variant compiles, and warm up by the one rule of all variants [P13].
-
-    Compiling is a run over the warm-up's entries of its own, so that it is timed apart and the
-    warm-up that follows is the same for all.
+    The descriptors are never closed: the locks are to die with this process and no sooner.
     """
-    rule = attempt.job.protocol["warm_up"]
-    texts = spread_over_lengths(Path(attempt.job.inputs.corpus), rule["entries"])
-    aside = Span(**{**span.__dict__, "put": _drop, "advance": _drop, "phases": Phases()})
-    window = [(0, texts)]
-    if classifier.compiles:
-        attempt.progress.enter("compile")
-        with attempt.phases.timed("compile"):
-            aside.run(window)
-    else:
-        attempt.phases.untimed("compile", "the variant compiles nothing")
-    attempt.progress.enter("warm_up")
-    span.device.reset_peaks()
-    with attempt.phases.timed("warm_up"):
-        for _ in range(rule["passes"] if texts else 0):
-            aside.run(window)
-    attempt.remember(*span.device.peaks("warm_up"))
-    attempt.memory["peak_host_rss_start_up_bytes"] = peak_rss_bytes()
+    device = read_json(job.inputs.environment)["device"]
+    if device["kind"] == "cpu":
+        lock_device(Path(job.lock_folder), "cpu")
+        return
+    if job.processes > device["count"]:
+        raise Refused(f"{job.processes} processes need as many GPUs; there are {device['count']}")
+    for one in device["devices"][: job.processes]:
+        lock_device(Path(job.lock_folder), one["uuid"] or one["kind"])
 
 
-def _drop(*_: Any) -> None:
-    """Warm-up results are thrown away; that it was done is in the record."""
+def _look_around(attempt: Attempt, conditions: Conditions) -> None:
+    """Note what else uses the machine, or refuse to start beside it, as the protocol says."""
+    job, device = attempt.job, attempt.part.device
+    conditions.before(device)
+    busy = conditions.busy(device)
+    if busy and job.protocol["busy_device"] == "refuse":
+        raise Refused(f"the device is busy: {busy}")
+    if busy:
+        attempt.notes.append(f"busy device: {busy}")
+    count = read_json(job.inputs.environment)["device"]["count"]
+    if device.kind != "cpu" and job.processes < count:
+        attempt.notes.append(f"{job.processes} of {count} GPUs are used")
 
 
-def _measure(attempt: Attempt, span: Span, conditions: Conditions) -> Work:
-    reset = reset_peak_rss()
-    span.device.reset_peaks()
+def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
+    part = attempt.part
+    part.reset_peaks()
     attempt.progress.enter("measured")
-    conditions.start(span.device)
+    conditions.start(part.device)
     try:
-        work = span.run(windows(Path(attempt.job.inputs.corpus), span.plan.window))
+        start = time.perf_counter()
+        crew.release()
+        work = part.run()
+        others = crew.results()
+        elapsed = time.perf_counter() - start
     finally:
-        attempt.facts["conditions"] = conditions.stop(span.device)
-        _remember_peaks(attempt, span.device, reset)
+        attempt.facts["conditions"] = conditions.stop(part.device)
+        part.remember_peaks()
+    if others:
+        work = merged(work, others, elapsed)
+        attempt.facts["members"] = [
+            {key: other[key] for key in ("memory", "device")} for other in others
+        ]
+        attempt.notes.append(
+            f"{attempt.job.processes} processes; phases and memory are those of the first, the "
+            "main time runs from the common start to the last prediction"
+        )
     attempt.facts |= {
         "main_time_s": work.main_time_s,
         "entries_completed": work.entries,
@@ -245,18 +194,9 @@ def _measure(attempt: Attempt, span: Span, conditions: Conditions) -> Work:
     return work
 
 
-def _remember_peaks(attempt: Attempt, device: Device, reset: bool) -> None:
-    on_device = attempt.memory["parameter_bytes"] if device.kind != "cpu" else 0
-    attempt.remember(*counted(device.peaks("measured"), on_device or 0))
-    attempt.remember(*device.used_by_process())
-    name = "peak_host_rss_measured_bytes"
-    attempt.memory[name] = peak_rss_bytes() if reset else None
-    if not reset:
-        attempt.memory_reasons[name] = "the kernel doesn't let this process reset its peak"
-
-
-def _tell_compiled(attempt: Attempt, classifier: Any, before: int | None) -> None:
+def _tell_compiled(attempt: Attempt, before: int | None) -> None:
     """Record graphs compiled before and, as a fault of the warm-up, within the span [P13]."""
+    classifier = attempt.part.classifier
     attempt.notes.extend(classifier.notes)
     if before is None:
         return
