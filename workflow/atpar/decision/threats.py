@@ -209,7 +209,7 @@ def used_corpus(tables: Tables) -> Iterator[tuple[str, str]]:
         yield (
             "corpus used before",
             f"Campaign {campaign} judged the same evaluation corpus under another protocol "
-            f"({differing} differ), so what is fixed here may have been chosen knowing its results.",
+            f"({differing} differ): what is fixed here may have been chosen knowing its results.",
         )
     overlap = tables.used_elsewhere["overlap"]
     if overlap and overlap["entries"]:
