@@ -80,6 +80,21 @@ def test_padding_is_computed_as_a_variant_batches(settings, tokens):
     assert padded_tokens([5, 1, 3, 9], *settings) == tokens
 
 
+@pytest.mark.parametrize(
+    ("options", "tokens"),
+    [
+        ({"token_budget": 12}, 2 * 5 + 3 + 9),
+        ({"token_budget": 12, "order": "length"}, 9 + 2 * 5 + 1),
+        ({"batch_size": 2, "pad_multiple": 4}, 2 * 8 + 2 * 12),
+        ({"batch_size": 2, "order": "length", "window": 2}, 2 * 5 + 2 * 9),
+    ],
+    ids=str,
+)
+def test_other_ways_of_batching_are_the_engines(options, tokens):
+    plain = {"batch_size": None, "order": "corpus", "padding": "longest", "max_length": None}
+    assert padded_tokens([5, 1, 3, 9], **{**plain, **options}) == tokens
+
+
 def test_padding_to_a_length_needs_one():
     with pytest.raises(ValueError, match="needs a max_length"):
         padded_tokens([1], 1, "corpus", "max_length", None)

@@ -13,6 +13,8 @@ from statistics import median
 import numpy as np
 from scipy.optimize import nnls
 
+from atpar.engine.batching import Grouping, Padding
+
 DEFINITION = 1
 """Version of the fit and of its interval."""
 SPREAD = 1.1
@@ -118,10 +120,14 @@ def _pass_errors(observations: Sequence[Observation], predict) -> list[float]:
 
 def padded_tokens(
     lengths: Sequence[int] | np.ndarray,
-    batch_size: int,
+    batch_size: int | None,
     order: str,
     padding: str,
     max_length: int | None,
+    *,
+    token_budget: int | None = None,
+    pad_multiple: int | None = None,
+    window: int | None = None,
 ) -> int:
     """Return the tokens that batches of `lengths` are padded to, as a variant batches them.
 
@@ -134,8 +140,18 @@ def padded_tokens(
         if max_length is None:
             raise ValueError("padding to max_length needs a max_length")
         return int(len(counts) * max_length)
+    if batch_size is None or pad_multiple is not None or window is not None:
+        grouping = Grouping(batch_size, token_budget, order)
+        widths = Padding(0, multiple=pad_multiple or 1, limit=max_length)
+        size = window or max(1, len(counts))
+        parts = (counts[start : start + size] for start in range(0, len(counts), size))
+        return sum(
+            len(batch) * widths.width(int(part[batch].max()))
+            for part in parts
+            for batch in grouping.batches(part, widths)
+        )
     if order == "length":
-        counts = np.sort(counts)
+        counts = np.sort(counts)[::-1]  # As a pass does: the last, smaller batch is the shortest.
     starts = np.arange(0, len(counts), batch_size)
     longest = np.maximum.reduceat(counts, starts) if len(counts) else counts
     sizes = np.diff(np.append(starts, len(counts)))

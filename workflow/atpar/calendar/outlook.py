@@ -162,7 +162,12 @@ def _padding(
     def computed(counts: np.ndarray) -> float:
         longest = variant["max_length"] or limit
         total = padded_tokens(
-            counts, variant["batch_size"], variant["order"], variant["padding"], longest
+            counts,
+            variant["batch_size"],
+            variant["order"],
+            variant["padding"],
+            longest,
+            **{name: variant.get(name) for name in ("token_budget", "pad_multiple", "window")},
         )
         return total / len(counts)
 
