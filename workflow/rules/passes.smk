@@ -6,7 +6,26 @@ predictions; beside them, never declared and never deleted, journal/ and attempt
 """
 
 from atpar.engine.machine import machine_digest
+from atpar.config.combinations import impossible_on
 from atpar.engine.packages import COMPUTING, EXPORTING, computing
+from atpar.protocol.series import check_series
+
+for series in check_series(
+    [variant.model_dump(mode="json") for variant in PLAN.variants],
+    control=CAMPAIGN.protocol.control or (),
+):
+    if series.problem:
+        logger.warning(f"{CAMPAIGN.tables.variants}: {series.problem}")
+
+for offer in PLAN.offers:
+    for variant in PLAN.variants:
+        refusal = impossible_on(variant.model_dump(mode="json"), offer.device)
+        # An offer of device `auto` shows what it is when it is inspected; its passes are refused.
+        if refusal and offer.device != "auto" and offer.offer in HERE:
+            raise WorkflowError(
+                f"variant {variant.variant!r} can't be run on offer {offer.offer!r} "
+                f"(device {offer.device}): {refusal}; take one of the two out"
+            )
 
 
 def backend_files(variant):
