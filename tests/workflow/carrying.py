@@ -11,17 +11,17 @@ a	this-machine	one-thread	hourly		cpu	1	10	1
 b	this-machine	two-threads	hourly		cpu	2	10	1
 c	this-machine	one-thread	package	1	cpu	1	10	1
 """
-VARIANTS = """\
-variant	series	precision	batch_size	order
-b1	batch-size	fp32	1	corpus
-b4	batch-size	fp32	4	corpus
-"""
+VARIANTS = {
+    "b1": "b1	batch-size	fp32	1	corpus",
+    "b4": "b4	batch-size	fp32	4	corpus",
+}
 
 
-def three_offers(workspace) -> None:
-    """Make the small campaign one of three offers, two variants, one repetition."""
+def three_offers(workspace, *variants: str) -> None:
+    """Make the small campaign one of three offers, of these variants, with one repetition."""
     (workspace.folder / "offers.tsv").write_text(OFFERS)
-    (workspace.folder / "variants.tsv").write_text(VARIANTS)
+    rows = ["variant	series	precision	batch_size	order", *map(VARIANTS.get, variants)]
+    (workspace.folder / "variants.tsv").write_text("\n".join(rows) + "\n")
     workspace.configure(
         here="all",
         # Other campaigns on this machine hold the usual lock.

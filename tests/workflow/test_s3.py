@@ -104,7 +104,7 @@ def snakemake(server, python):
 def ready(fresh, tmp_path_factory):
     """A checkout of the campaign, sealed, whose passes go to the shared storage."""
     workspace = fresh.copy(tmp_path_factory.mktemp("ready") / "work")
-    carrying.three_offers(workspace)
+    carrying.three_offers(workspace, "b1", "b4")
     workspace.snakemake("seal", "results/small/model/labels.json")
     workspace.configure(shared="s3://campaigns/atpar")
     return workspace
