@@ -141,6 +141,7 @@ rule look_ahead:
     input:
         **production_tokens(),
         attempts=f"{RESULTS}/attempts.csv",
+        records=pass_records([offer.offer for offer in PLAN.offers]),
         summary=f"{RESULTS}/summary.csv",
         balance=f"{RESULTS}/balance.csv",
         ledger=f"{RESULTS}/ledger.csv",

@@ -6,6 +6,7 @@ from atpar.stage import stage
 with stage(snakemake) as settings:
     look_ahead(
         attempts=snakemake.input.attempts,
+        records=list(snakemake.input.records),
         summary=snakemake.input.summary,
         balance=snakemake.input.balance,
         ledger=snakemake.input.ledger,

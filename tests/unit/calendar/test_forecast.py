@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atpar.calendar.forecast import Load, Observation, coefficients, forecast, padded_tokens
+from atpar.calendar.forecast import (
+    Load,
+    Observation,
+    coefficients,
+    forecast,
+    padded_tokens,
+    stretches,
+)
 
 
 def seen(entries, tokens, seconds, name):
@@ -106,3 +113,25 @@ def test_grouping_by_length_never_pads_more(lengths, batch):
     grouped = padded_tokens(lengths, batch, "length", "longest", None)
     assert sum(lengths) <= grouped <= len(lengths) * max(lengths)
     assert padded_tokens(lengths, 1, "corpus", "longest", None) == sum(lengths)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(1, 900), st.floats(0.01, 9)), min_size=2),
+    st.floats(0, 5),
+)
+def test_stretches_add_up_to_their_pass(steps, besides):
+    marks = np.cumsum(np.array(steps, dtype=float), axis=0)
+    entries, tokens, computing = marks[-1].tolist()
+    whole = Observation("p", int(entries), int(tokens), computing + besides)
+    parts = stretches(whole, marks.tolist())
+    assert 1 < len(parts) <= 16
+    assert sum(one.entries for one in parts) == whole.entries
+    assert sum(one.padded_tokens for one in parts) == whole.padded_tokens
+    assert sum(one.seconds for one in parts) == pytest.approx(whole.seconds)
+    assert {one.passed for one in parts} == {"p"}
+
+
+@pytest.mark.parametrize("marks", [[], [[10, 100, 5.0]], [[4, 40, 1.0], [9, 90, 4.0]]])
+def test_a_pass_whose_marks_do_not_cover_it_is_one_stretch(marks):
+    whole = Observation("p", 10, 100, 5.0)
+    assert stretches(whole, marks) == [whole]

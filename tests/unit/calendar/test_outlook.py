@@ -85,9 +85,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def look(folder, production=None, tokens=None):
+def look(folder, production=None, tokens=None, records=()):
     look_ahead(
         attempts=folder / "attempts.csv",
+        records=records,
         summary=folder / "summary.csv",
         balance=folder / "balance.csv",
         ledger=folder / "ledger.csv",
@@ -208,3 +209,30 @@ def test_files_of_the_real_load_are_tokenized(folder):
 def test_a_real_load_is_stated_in_one_way(cells, message):
     with pytest.raises(ValueError, match=message):
         Production(**cells)
+
+
+def test_marks_along_the_passes_tell_entries_from_tokens(folder, tmp_path):
+    """Within each pass of 1 000 entries, 5 s for the entries and 5 s for their tokens."""
+    records = []
+    for row in rows(folder / "attempts.csv"):
+        if row["status"] != "ok":
+            continue
+        tokens, seconds = int(row["tokens_padded"]), float(row["main_time_s"])
+        entries = int(row["entries_completed"])
+        half = [entries // 2, tokens // 4, seconds * (0.25 + 0.125)]
+        path = tmp_path / f"record-{len(records)}.json"
+        marks = [half, [entries, tokens, seconds]]
+        path.write_text(json.dumps({"attempt_id": row["attempt_id"], "marks": marks}))
+        records.append(path)
+    without, _ = look(folder, {"entries": 1_000_000, "buckets": {"long": 1.0}})
+    found, _ = look(folder, {"entries": 1_000_000, "buckets": {"long": 1.0}}, records=records)
+    wide, narrow = without["rtx", "b1"], found["rtx", "b1"]
+    assert narrow["method"] == "entries and padded tokens"
+    assert wide["method"].startswith("one corpus")
+
+    def width(row):
+        return float(row["work_h_high"]) - float(row["work_h_low"])
+
+    assert width(narrow) < width(wide) / 2
+    # Half of the time goes with entries, so longer entries take less than tokens alone would say.
+    assert float(narrow["work_h"]) < 0.7 * float(wide["work_h"])

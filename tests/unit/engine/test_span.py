@@ -3,6 +3,7 @@
 import queue
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from atpar.engine.corpus import share
 from atpar.engine.crew import merged
 from atpar.engine.devices import CpuDevice
 from atpar.engine.results import softmax
-from atpar.engine.span import Plan, Span, Work
+from atpar.engine.span import MARKS, Plan, Span, Work
 from atpar.engine.tokens import Encoded, usable_length
 
 
@@ -257,5 +258,19 @@ def test_the_time_of_several_processes_is_one_clock_and_nothing_is_added():
     work = Work(main_time_s=4.0, entries=4, tokens_real=20, tokens_padded=20, batches=1)
     both = merged(work, [{"work": {**other, "unfinite": 1, "main_time_s": 5.0}}], 5.2)
     assert both.main_time_s == 5.2
+    assert both.marks == []
     assert (both.entries, both.tokens_real, both.truncated, both.unfinite) == (7, 30, 1, 1)
     assert "inference" in both.overlapping
+
+
+@pytest.mark.parametrize("entries", [1, 7, 64, 65, 1000])
+@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+def test_marks_lead_evenly_to_the_whole_span(entries, device):
+    plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    work, _, _ = span_of(texts_of([2] * entries), plan, device())
+    assert work.marks[-1][:2] == [work.entries, work.tokens_padded]
+    assert 0 < work.marks[-1][2] <= work.main_time_s
+    assert len(work.marks) <= MARKS + 1
+    assert all(a < b for a, b in pairwise(mark[0] for mark in work.marks))
+    steps = {b[0] - a[0] for a, b in pairwise(work.marks[:-1])}
+    assert len(steps) <= 1

@@ -2,8 +2,9 @@
 
 The time of a pass is taken as `a x entries + b x padded tokens` with a, b >= 0, fitted by
 non-negative least squares on relative errors (Lawson and Hanson, Solving Least Squares Problems,
-1974). Passes over one corpus are one point: they tell the sum and not its two parts. Then the
-forecast lies between `all by entries` and `all by tokens`, and the interval says so.
+1974). Stretches of a pass hold short and long entries in different shares, which tells the two
+parts. Where they don't differ, passes over one corpus are one point, which tells the sum alone:
+then the forecast lies between `all by entries` and `all by tokens`, and the interval says so.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from atpar.engine.batching import Grouping, Padding
 
 DEFINITION = 1
 """Version of the fit and of its interval."""
+PARTS = 16
+"""Stretches that a pass is fitted in: enough to differ in length, few enough to be steady."""
 SPREAD = 1.1
 """Largest and smallest tokens per entry must differ by this factor for two parts to be told."""
 
@@ -54,6 +57,27 @@ class Forecast:
     method: str
     extrapolates: bool
     """Are the load's entries shorter or longer than all that were measured?"""
+
+
+def stretches(
+    whole: Observation, marks: Sequence[Sequence[float]], parts: int = PARTS
+) -> list[Observation]:
+    """Return a pass as up to `parts` stretches between its marks; else as one.
+
+    A mark is (entries, padded tokens, seconds of computing) so far. What the pass took besides
+    computing (reading, tokenizing) is shared out by entries, so that the stretches add up to it.
+    """
+    if len(marks) < 2 or list(marks[-1][:2]) != [whole.entries, whole.padded_tokens]:
+        return [whole]
+    chosen = np.linspace(0, len(marks) - 1, min(parts, len(marks))).round().astype(int)
+    points = np.array([[0.0, 0.0, 0.0], *(marks[one] for one in dict.fromkeys(chosen.tolist()))])
+    besides = whole.seconds - points[-1, 2]
+    found = []
+    for entries, tokens, seconds in np.diff(points, axis=0):
+        if entries and seconds > 0:
+            took = seconds + besides * entries / whole.entries
+            found.append(Observation(whole.passed, int(entries), int(tokens), float(took)))
+    return found
 
 
 def forecast(observations: Sequence[Observation], load: Load) -> Forecast | None:

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from atpar.calendar.breakeven import curves, ways, winners
-from atpar.calendar.forecast import Forecast, Load, Observation, forecast, padded_tokens
+from atpar.calendar.forecast import (
+    Forecast,
+    Load,
+    Observation,
+    forecast,
+    padded_tokens,
+    stretches,
+)
 from atpar.calendar.loads import Pace, hourly_rate, per_million, price_of
 from atpar.calendar.margins import Standing, flip_margins
 from atpar.calendar.outlook_tables import CURVES, DEFINITION, FORECAST
@@ -39,6 +46,7 @@ Rows = Sequence[Mapping[str, str | None]]
 
 def look_ahead(
     attempts: str | Path,
+    records: Sequence[str | Path],
     summary: str | Path,
     balance: str | Path,
     ledger: str | Path,
@@ -67,6 +75,7 @@ def look_ahead(
     prices = load_tariffs(tariffs)
     known = {name: offer_tariffs(offer, prices) for name, offer in plans.items()}
     tried = read_rows(attempts)
+    marks = _marks(records)
     count, lengths = _load(production, production_tokens, entries)
     limit = read_json(model).get("usable_length")
     settings = {one["variant"]: one for one in variants}
@@ -76,7 +85,7 @@ def look_ahead(
     paces, rows = [], []
     for row in options:
         offer, variant = row["offer"], row["variant"]
-        seen = observations(tried, offer, variant)
+        seen = observations(tried, offer, variant, marks)
         if not seen:
             continue
         padded = _padding(settings[variant], evaluated, lengths, limit, seen)
@@ -117,21 +126,36 @@ def look_ahead(
     )
 
 
-def observations(attempts: Rows, offer: str, variant: str) -> list[Observation]:
-    """Return one observation for each counted pass of an option that ended well."""
+def _marks(records: Sequence[str | Path]) -> dict[str, list[list[float]]]:
+    """Return attempt id -> marks along its span, for the records that have any."""
+    found = (read_json(path) for path in records)
+    return {one["attempt_id"]: one["marks"] for one in found if one.get("marks")}
+
+
+def observations(
+    attempts: Rows, offer: str, variant: str, marks: Mapping[str, Sequence[Sequence[float]]]
+) -> list[Observation]:
+    """Return the stretches of each counted pass of an option that ended well.
+
+    A pass without marks is a single stretch.
+    """
     return [
-        Observation(
-            row["attempt_id"],
-            int(row["entries_completed"]),
-            int(row["tokens_padded"]),
-            float(row["main_time_s"]),
-        )
+        stretch
         for row in attempts
         if (row["offer"], row["variant"], row["status"]) == (offer, variant, "ok")
         and is_true(row["counted"])
         and row["main_time_s"]
         and row["tokens_padded"]
         and int(row["entries_completed"] or 0)
+        for stretch in stretches(
+            Observation(
+                row["attempt_id"],
+                int(row["entries_completed"]),
+                int(row["tokens_padded"]),
+                float(row["main_time_s"]),
+            ),
+            marks.get(row["attempt_id"], ()),
+        )
     ]
 
 

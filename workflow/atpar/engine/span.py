@@ -20,6 +20,9 @@ from atpar.engine.tokens import Encoded
 
 QUEUED = 64
 """Batches in flight on an asynchronous device before their results are fetched."""
+MARKS = 64
+"""Marks that a span keeps at most: when there are more, every second one is dropped."""
+COMPUTING = ("transfer", "inference", "materialise")
 TRANSFER_REASON = "copies are queued on the device and overlap with inference: not timed apart"
 
 
@@ -45,6 +48,26 @@ class Work:
     overlapping: list[str] = field(default_factory=list)
     unfinite: int = 0
     """Entries with a logit that is NaN or infinite."""
+    marks: list[list[float]] = field(default_factory=list)
+    """Along the span: entries done, tokens with padding, seconds of computing so far.
+
+    Stretches between marks hold short and long entries in different shares, from which a forecast
+    learns what an entry and what a token costs.
+    """
+    stride: int = 1
+    """Fetches between two marks."""
+    fetches: int = 0
+
+    def mark(self, computing_s: float, last: bool = False) -> None:
+        """Keep a mark after a fetch, evenly spread over what was done so far, and at the end."""
+        self.fetches += not last
+        done = bool(self.marks) and self.marks[-1][0] == self.entries
+        if done or (self.fetches % self.stride and not last):
+            return
+        self.marks.append([self.entries, self.tokens_padded, round(computing_s, 6)])
+        if len(self.marks) > MARKS:
+            self.marks = self.marks[1::2]
+            self.stride *= 2
 
 
 @dataclass
@@ -74,6 +97,7 @@ class Span:
             self._window(*window, work)
         after = self.device.mark()
         self.device.synchronise()
+        work.mark(self._computing_s(), last=True)
         work.main_time_s = self.clock() - start
         if before is not None:
             work.device_time_s = self.device.between(before, after)
@@ -95,8 +119,16 @@ class Span:
             work.tokens_real += batch.tokens
             work.tokens_padded += batch.ids.size
             if not self.device.asynchronous or len(pending) == QUEUED:
-                self._timed("materialise", self._fetch, pending, work)
-        self._timed("materialise", self._fetch, pending, work)
+                self._finish(pending, work)
+        self._finish(pending, work)
+
+    def _finish(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
+        if pending:
+            self._timed("materialise", self._fetch, pending, work)
+            work.mark(self._computing_s())
+
+    def _computing_s(self) -> float:
+        return sum(self.phases.seconds.get(phase, 0.0) for phase in COMPUTING)
 
     def _batch(self, rows: np.ndarray, members: np.ndarray, encoded: Encoded) -> Batch:
         types = None if encoded.types is None else [encoded.types[one] for one in members]
@@ -107,8 +139,6 @@ class Span:
         return tuple(None if part is None else self.device.upload(part) for part in parts)
 
     def _fetch(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
-        if not pending:
-            return
         logits = self.device.download([one for _, one in pending])
         for (rows, _), values in zip(pending, logits, strict=True):
             scores = softmax(values)

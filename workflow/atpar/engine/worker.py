@@ -186,6 +186,7 @@ def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
         "overlapping_phases": work.overlapping,
         "device_time_s": work.device_time_s,
         "batches": work.batches,
+        "marks": work.marks,
     }
     if work.unfinite:
         attempt.notes.append(
