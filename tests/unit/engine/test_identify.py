@@ -55,6 +55,12 @@ def test_a_machine_holds_whole_lots(per_lot, lots, count, fits):
     assert fits or f"{count} are visible" in found
 
 
+@pytest.mark.parametrize("count", [0, 1, 8])
+def test_an_offer_may_be_whatever_the_machine_has(count):
+    card = Card("x", "one-thread", device_name="*", gpus_per_lot=1)
+    assert fault(card, gpus("NVIDIA H200", count)) is None
+
+
 def test_one_foreign_card_among_the_offers_is_named():
     with pytest.raises(AtparError, match=r"'x' is b200, but this machine has NVIDIA L40S"):
         check_card(Card("x", "b200"), {"devices": [*gpus("NVIDIA B200"), *gpus("NVIDIA L40S")]})

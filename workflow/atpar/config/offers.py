@@ -33,7 +33,8 @@ class Offer(Model):
     egress_gb: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
     """Data fetched from the rental, in GB; null: not stated, so a gap in the ledger."""
     device_name: str | None = None
-    """The card as its driver spells it (`NVIDIA H100 PCIe`); null: told from `gpu`."""
+    """The card as its driver spells it (`NVIDIA H100 PCIe`); null: told from `gpu`; `*`: whatever
+    this machine has, its CPU too."""
     partition: str | None = Field(None, pattern=r"^[\w.,-]+$")
     """Slurm: the partition that has it."""
     gres: str | None = Field(None, pattern=r"^\w+(:[\w.]+)?(:\d+[TGM]?)?$")

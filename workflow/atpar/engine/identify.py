@@ -15,6 +15,8 @@ from atpar.errors import AtparError
 
 OTHER_CARD = frozenset({"ti", "super", "d", "laptop", "mobile", "max", "q", "ada", "mig"})
 """Words in a driver's name that make another card of it unless the tariff has them too."""
+ANY = "*"
+"""`device_name` of an offer that is whatever the machine has, such as the demo's."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def fault(card: Card, devices: Sequence[Mapping[str, Any]]) -> str | None:
     A machine holds whole lots, and no more of them than the offer rents: two lots of one card may
     be two machines.
     """
+    if card.device_name == ANY:
+        return None
     names = sorted({str(one["name"]) for one in devices if not is_card(card, one["name"])})
     if names:
         wanted = card.device_name or card.gpu
