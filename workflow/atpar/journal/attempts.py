@@ -9,6 +9,7 @@ frees it when both are gone.
 import fcntl
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from atpar.journal import journal
 
 Record = dict[str, Any]
 
+PATIENCE_S = 1.0
+"""How long a killed process may take to leave its attempt."""
 ALIVE = "alive"
 """Name of the lock file in an attempt's folder."""
 
@@ -86,7 +89,7 @@ def reconcile(
     added = []
     for record in unfinished(path):
         folder = Path(folder_of(record))
-        if not is_alive(folder):
+        if not is_alive(folder, PATIENCE_S):
             ended = {**interrupted(record, folder), **salvage(record, folder)}
             journal.append(
                 path,
@@ -141,8 +144,20 @@ def alive(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def is_alive(folder: Path) -> bool:
-    """Tell whether the supervisor or the worker of an attempt on this machine still exists."""
+def is_alive(folder: Path, patience_s: float = 0.0) -> bool:
+    """Tell whether the supervisor or the worker of an attempt on this machine still exists.
+
+    One that is being killed is waited for up to `patience_s`: its threads end one by one.
+    """
+    deadline = time.monotonic() + patience_s
+    while _holds(folder):
+        if time.monotonic() >= deadline:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def _holds(folder: Path) -> bool:
     try:
         descriptor = os.open(folder / ALIVE, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
