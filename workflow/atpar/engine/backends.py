@@ -110,7 +110,10 @@ class OnnxBackend:
     def __init__(self, job: Job, expected: dict[str, Any]) -> None:
         self.job, self.expected = job, expected
         if find_spec("onnxruntime") is None:
-            raise Refused("backend is onnxruntime, which isn't installed")
+            raise Refused(
+                "backend is onnxruntime, which isn't installed: "
+                "pip install -r requirements-onnxruntime.txt"
+            )
 
     @contextmanager
     def start_up(self) -> Iterator[None]:
