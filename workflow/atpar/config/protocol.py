@@ -97,8 +97,8 @@ class Separation(Model):
 class Extension(Model):
     """May repetitions be added to all variants when the series doesn't separate them?"""
 
-    mode: Literal["none", "propose", "automatic"] = "propose"
-    """Never; say that one more block is allowed; or run it."""
+    mode: Literal["none", "propose"] = "propose"
+    """Never; or the decision says that one more block is allowed, and how to run it."""
     limit: int = Field(10, ge=1)
     """Largest number of repetitions of each variant, the first ones included."""
 

@@ -20,7 +20,7 @@ from atpar.journal import journal
 
 Record = dict[str, Any]
 
-PATIENCE_S = 1.0
+PATIENCE_S = 3.0
 """How long a killed process may take to leave its attempt."""
 ALIVE = "alive"
 """Name of the lock file in an attempt's folder."""
