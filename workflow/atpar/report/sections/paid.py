@@ -46,7 +46,7 @@ BALANCE = (
     Column("Unused, h", "unused_h", number, numeric=True, reason=_hourly),
     Column("Covers the window", "covers_window", flag, marks={"true": "good", "false": "bad"}),
     Column("Billing", "billing"),
-    Column("Same rental as", "shared_with", empty="none"),
+    Column("Same rental as", "shared_with", wide=True, empty="none"),
 )
 
 LEDGER = (
