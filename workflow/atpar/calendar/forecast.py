@@ -100,7 +100,8 @@ def forecast(observations: Sequence[Observation], load: Load) -> Forecast | None
     ranges = [predict(kept, load) for kept in fits]
     errors = _pass_errors(observations, predict)
     return Forecast(
-        seconds=ranges[0][0],
+        # Short stretches weigh as much as long ones in the fit; whole passes set its level.
+        seconds=ranges[0][0] * median(errors),
         low=min(low for _, low, _ in ranges) * min(errors),
         high=max(high for _, _, high in ranges) * max(errors),
         method=method,
