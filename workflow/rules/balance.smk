@@ -11,15 +11,6 @@ def files_of_options(folder):
     return [f"{RESULTS}/{folder}/{offer}/{variant}.json" for offer, variant in measured_options()]
 
 
-def measured_records():
-    """Return the records of all passes that are measured here or were carried in."""
-    return [
-        f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json"
-        for offer, variant in measured_options()
-        for repetition in repetitions_of(offer, variant)
-    ]
-
-
 def summarised_options():
     """Return each measured option with what the summary says of it besides its attempts."""
     return [
@@ -36,7 +27,7 @@ def summarised_options():
 
 rule tabulate_attempts:
     input:
-        records=measured_records(),
+        records=pass_records(),
         receipts=CARRIED.receipts(),
         checks=files_of_options("checks"),
         qualities=files_of_options("quality"),
@@ -114,9 +105,7 @@ rule decide:
         deliverables=f"{RESULTS}/deliverables.csv",
         balance=f"{RESULTS}/balance.csv",
         windows=f"{RESULTS}/window.csv",
-        environments=sorted(
-            {f"{RESULTS}/offers/{offer}/environment.json" for offer, _ in measured_options()}
-        ),
+        environments=measured_environments(),
     output:
         decision=f"{RESULTS}/decision.json",
         text=f"{RESULTS}/decision.md",

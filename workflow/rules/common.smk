@@ -127,12 +127,12 @@ def rank_priority(wildcards):
     return len(PLACES) - rank
 
 
-def pass_records(offers, variants=VARIANTS):
-    """Return the record files of all planned passes of these offers and variants."""
+def pass_records(offers=tuple(offer.offer for offer in PLAN.offers)):
+    """Return the record files of these offers' passes: planned here, elsewhere as carried in."""
     return [
         f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json"
         for offer in offers
-        for variant in variants
+        for variant in VARIANTS
         for repetition in repetitions_of(offer, variant)
     ]
 
@@ -157,3 +157,8 @@ def measured_options():
         for variant in VARIANTS
         if repetitions_of(offer.offer, variant)
     ]
+
+
+def measured_environments():
+    """Return the environment of each offer that has an option."""
+    return sorted({f"{RESULTS}/offers/{offer}/environment.json" for offer, _ in measured_options()})

@@ -141,7 +141,7 @@ rule look_ahead:
     input:
         **production_tokens(),
         attempts=f"{RESULTS}/attempts.csv",
-        records=pass_records([offer.offer for offer in PLAN.offers]),
+        records=pass_records(),
         summary=f"{RESULTS}/summary.csv",
         balance=f"{RESULTS}/balance.csv",
         ledger=f"{RESULTS}/ledger.csv",

@@ -18,11 +18,6 @@ def report_digests():
     return [file_digest(folder / name) for name in REPORT_FILES]
 
 
-def measured_environments():
-    """Return the environment of each offer that has an option."""
-    return sorted({f"{RESULTS}/offers/{offer}/environment.json" for offer, _ in measured_options()})
-
-
 rule render_report:
     input:
         decision=f"{RESULTS}/decision.json",
@@ -111,7 +106,7 @@ def predictions_of(record):
 
 def evidence_files():
     """Return what the decision rests on, all of it below the campaign's folder."""
-    records = measured_records()
+    records = pass_records()
     return [
         *(file for name in REBUILT for file in getattr(rules, name).output),
         rules.render_report.output.page,
