@@ -21,8 +21,9 @@ demo: install
 	$(BIN)/snakemake --configfile config/demo.yaml --quiet rules
 	@$(BIN)/atpar decision results/demo
 
+# A file's tests stay in one process: they share what the file's fixtures measured.
 test: install
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 lint: install
 	$(BIN)/ruff check .

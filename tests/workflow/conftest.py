@@ -9,11 +9,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CARRIED = ["Snakefile", "workflow", "config", "profiles", "resources/tariffs"]
@@ -174,24 +175,41 @@ SMALL = {
 }
 
 
-@pytest.fixture(scope="session")
-def fresh(tmp_path_factory) -> Workspace:
-    """A workspace in which nothing was run; don't change it, copy it."""
-    folder = tmp_path_factory.mktemp("fresh") / "my node's work"
+def built_once(tmp_path_factory, name: str, build: Callable[[Path], None]) -> Workspace:
+    """Return the session's workspace of this name; of several test processes, one builds it."""
+    session = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        session = session.parent
+    # Every user has such a path sooner or later: with a space and an apostrophe.
+    folder, built = session / name / "my node's work", session / f"{name}.built"
+    with FileLock(session / f"{name}.lock"):
+        if not built.exists():
+            shutil.rmtree(folder.parent, ignore_errors=True)
+            folder.parent.mkdir()
+            build(folder)
+            built.touch()
+    return Workspace(folder)
+
+
+def write_small_campaign(folder: Path) -> None:
+    """Lay out the repository's files, the small corpus, model and configuration in `folder`."""
     folder.mkdir()
     carry(folder)
     small_corpus(folder / "corpus.csv")
     small_model(folder / "model")
     (folder / "small.yaml").write_text(yaml.safe_dump(SMALL))
-    return Workspace(folder)
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory) -> Workspace:
+    """A workspace in which nothing was run; don't change it, copy it."""
+    return built_once(tmp_path_factory, "fresh", write_small_campaign)
 
 
 @pytest.fixture(scope="session")
 def finished(fresh, tmp_path_factory) -> Workspace:
     """A workspace with the small campaign measured and decided; don't change it, copy it."""
-    workspace = fresh.copy(tmp_path_factory.mktemp("finished") / "my node's work")
-    workspace.snakemake()
-    return workspace
+    return built_once(tmp_path_factory, "finished", lambda folder: fresh.copy(folder).snakemake())
 
 
 @pytest.fixture
