@@ -7,6 +7,8 @@ tables are read with the csv module and only pydantic is imported.
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -162,10 +164,27 @@ def _explain(fault: dict[str, Any], model: type[Model]) -> str:
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error":
         return f"{place}: {message}" if place else message
-    hint = ""
-    if isinstance(fault["input"], (bool, int, float)) and "string" in fault["type"]:
-        hint = "; YAML read it as a number or truth value, so put it in quotes"
+    hint = _yaml_hint(fault["input"], fault["type"])
     return f"{place} is {fault['input']!r}: {message[0].lower()}{message[1:]}{hint}"
+
+
+def _yaml_hint(found: Any, kind: str) -> str:
+    """Return how to write a value that YAML made another type of, nothing for other faults."""
+    if "string" in kind and isinstance(found, (bool, int, float, date)):
+        made = "a date" if isinstance(found, date) else "a number or truth value"
+        return f"; YAML read it as {made}, so put it in quotes"
+    if not isinstance(found, str):
+        return ""
+    if kind == "bool_type":
+        return "; write true or false, without quotes"
+    if kind in ("float_type", "int_type"):
+        try:
+            number = float(found)
+        except ValueError:
+            return ""
+        if isfinite(number):
+            return f"; YAML read it as text, so write {str(number).removesuffix('.0')} (no quotes)"
+    return ""
 
 
 def _place(fault: dict[str, Any]) -> str:
