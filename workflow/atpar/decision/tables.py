@@ -6,6 +6,7 @@ value that is missing is an empty cell whose reason stands in a column beside it
 
 import pandera.pandas as pa
 
+from atpar.engine.clocks import PHASES as TIMED
 from atpar.money.tables import INSTANT, NUMBER, TRUTH, column
 
 STATUSES = (
@@ -19,20 +20,8 @@ STATUSES = (
 )
 PHASES = ("start", "import", "load", "compile", "warm_up", "measured", "write", "done")
 
-TIMED = (
-    "import",
-    "load",
-    "compile",
-    "warm_up",
-    "read",
-    "tokenize",
-    "transfer",
-    "inference",
-    "materialise",
-)
-"""Phases with a duration; the first four are the start-up [P12]."""
-
 START_UP = TIMED[:4]
+"""Phases before the measured span [P12]."""
 
 MEMORY = {
     "parameter_bytes": "bytes of the model's parameters as loaded",
