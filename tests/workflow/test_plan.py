@@ -24,6 +24,24 @@ def test_the_dry_run_gives_each_pass_its_place_and_the_window_its_candidates(wor
     assert "candidate: this-machine two-threads, 7-day package: 500.00 USD" in output
 
 
+def test_a_cluster_is_asked_for_what_the_calendar_plans_for_a_pass(workspace):
+    # Snakemake prints a job's message in place of its resources, so the rule's function is asked.
+    (workspace.folder / "ask.smk").write_text(
+        "from types import SimpleNamespace\n"
+        'include: "Snakefile"\n'
+        "rule ask:\n"
+        "    resources:\n"
+        "        runtime=pass_minutes(SimpleNamespace(offer='one-thread', variant='b1')),\n"
+        "    run:\n"
+        "        pass\n"
+    )
+    ask = ("-n", "ask", "-s", "ask.smk")
+    # Three times 15 s and ten minutes; the limit of the pass itself is 120 s.
+    assert "runtime=11" in workspace.snakemake(*ask).stdout
+    workspace.edit("config/demo/calendar.tsv", "passes\t15s", "passes\t1h")
+    assert "runtime=12" in workspace.snakemake(*ask).stdout
+
+
 def test_a_missed_deadline_is_said_in_the_plan(workspace):
     workspace.configure(protocol={"deadline": "2020-01-01T09:00"})
     assert "MISSES the deadline Wed 2020-01-01 09:00 UTC" in workspace.snakemake("-n").stdout

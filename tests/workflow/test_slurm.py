@@ -124,4 +124,4 @@ def test_a_campaign_on_slurm(cluster, python, campaign):
     assert {fields["OverSubscribe"] for fields in jobs} == {"NO"}
     # Two looks at machines, three attempts; everything else ran where Snakemake runs.
     assert len(jobs) == 5
-    assert {fields["TimeLimit"] for fields in jobs} == {"00:10:00", "00:12:00"}
+    assert {fields["TimeLimit"] for fields in jobs} == {"00:10:00", "00:11:00"}

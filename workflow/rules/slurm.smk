@@ -5,9 +5,13 @@ Without one these resources are only words: they trigger no rerun and limit noth
 """
 
 import os
-from math import ceil
+from functools import cache
 
+from atpar.calendar.measured import as_row
+from atpar.calendar.tasks import read_tasks
+from atpar.calendar.walltime import planned_duration, walltime_minutes
 from atpar.engine.parents import SESSION, session_id
+from atpar.journal.attempts import read_attempts
 
 # A cluster job is a Snakemake of its own; it belongs to the run that sends it away.
 os.environ.setdefault(SESSION, session_id(os.getpid()))
@@ -29,6 +33,15 @@ def whole_node(w):
     return f"--exclusive --nodelist={node}" if node else "--exclusive"
 
 
-def pass_minutes(_):
-    """Return the walltime: beyond the pass's own limit, since that one leaves a row of its own."""
-    return ceil(CAMPAIGN.protocol.pass_timeout_s / 60) + START_AND_END_MIN
+@cache
+def attempts_so_far():
+    """Return the attempts of every journal in the results, as the calendar reads them."""
+    journals = sorted(Path(RESULTS, "journal").glob("*.jsonl"))
+    return [as_row(record) for path in journals for record in read_attempts(path)]
+
+
+def pass_minutes(w):
+    """Return the walltime of a pass: what the calendar plans for it, with a margin."""
+    tasks = read_tasks(Path(CAMPAIGN.tables.calendar))
+    planned = planned_duration(tasks, w.offer, w.variant, attempts_so_far())
+    return walltime_minutes(planned, CAMPAIGN.protocol.pass_timeout_s, START_AND_END_MIN)
