@@ -6,6 +6,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from atpar.canonical import read_json, write_json
+from atpar.corpus import entries as split_tables
 from atpar.corpus.digests import RowDigest
 from atpar.corpus.entries import Tables
 from atpar.corpus.fingerprint import fingerprint_corpus
@@ -237,3 +238,18 @@ def test_row_digests_tell_neighbours_apart():
     different = [of("ab", "c"), of("a", "bc"), of("abc"), of("c", "ab"), of("ab", "c", ""),
                  of("ab", "c", None), of(None, "ab", "c")]  # fmt: skip
     assert len(set(different)) == len(different)
+
+
+def test_a_corpus_too_large_to_sort_at_once_gives_the_same_tables(split, monkeypatch):
+    at_once = split(rows())
+    pieces = []
+    real = split_tables.in_order
+
+    def watched(tables, drawn, count, folder):
+        pieces.append(count)
+        return real(tables, drawn, count, folder)
+
+    monkeypatch.setattr(split_tables, "in_order", watched)
+    monkeypatch.setattr(split_tables, "PIECE_BYTES", 100)
+    assert split(rows()) == at_once
+    assert pieces[0] > 1

@@ -13,9 +13,12 @@ from atpar.canonical import whole_file
 from atpar.corpus.columns import TEXT
 from atpar.corpus.digests import RowDigest
 from atpar.corpus.measure import BATCH_ROWS, Measured
+from atpar.corpus.order import in_order
 
 FIXED = ("id", "text", "label", "split")
 REPETITIVE = ["label", "bucket", "split"]
+PIECE_BYTES = 128 * 2**20
+"""Texts put in order at once; sorting holds them twice."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ def write_entries(
 ) -> dict[str, str]:
     """Write the tables; return the digests of corpus, evaluation and reference.
 
-    The source streams through. The evaluation corpus is held in memory only if its order of
-    passage isn't the source's.
+    The source streams through. An evaluation corpus whose order of passage isn't the source's is
+    put in order piece by piece.
     """
     drawn = assigned.order[assigned.order >= 0]
     rising = bool(np.all(np.diff(drawn) > 0))
@@ -66,7 +69,10 @@ def write_entries(
             for name in ("evaluation", "reference", "entries", "tuning")
         }
         chosen = _stream(source, measured, assigned, write)
-        for batch in chosen if rising else _in_order(chosen):
+        if not rising:
+            pieces = _pieces(source, drawn)
+            chosen = in_order(chosen, len(drawn), pieces, tables.evaluation.parent)
+        for batch in chosen:
             for one in digests.values():
                 one.update(batch)
             write["evaluation"](batch.select(["id", "text"]))
@@ -110,11 +116,13 @@ def _table(batch: pa.RecordBatch, part: slice, measured: Measured, assigned: Ass
     return pa.table({**columns, **{name: batch.column(name) for name in kept}})
 
 
-def _in_order(chosen: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    table = pa.concat_tables(chosen)
-    by_order = np.argsort(table["order"].to_numpy(), kind="stable")
-    for start in range(0, len(by_order), BATCH_ROWS):
-        yield table.take(by_order[start : start + BATCH_ROWS])
+def _pieces(source: Path, drawn: np.ndarray) -> int:
+    """Return in how many pieces the drawn part of the source is put in order."""
+    with pq.ParquetFile(source) as file:
+        groups = [file.metadata.row_group(n) for n in range(file.metadata.num_row_groups)]
+        size = sum(group.total_byte_size for group in groups)
+        share = len(drawn) / file.metadata.num_rows
+    return max(1, round(size * share / PIECE_BYTES))
 
 
 def _writer(stack: ExitStack, path: Path):

@@ -17,6 +17,7 @@ from atpar.corpus.columns import TEXT
 from atpar.corpus.digests import RowDigest
 from atpar.corpus.policy import SHOWN, TextPolicy
 from atpar.corpus.read import Rows, read_rows, roles
+from atpar.corpus.repeats import count_repeats, hashes, together
 from atpar.corpus.sources import SourceFile, source_files
 from atpar.errors import AtparError
 
@@ -60,22 +61,27 @@ def fingerprint_corpus(
     digest_of_rows = RowDigest(list(wanted))
     schema = pa.schema([(name, TEXT) for name in wanted])
     sources, counted = source_files(list(files)), Counter()
-    with ThreadPoolExecutor(1) as pool, whole_file(table) as temporary:
-        # Hashing releases the interpreter, so the files' digests take a second core.
-        hashed = [pool.submit(_file_facts, source.path) for source in sources]
+    # Hashing and counting release the interpreter for the most part, so they take a second core.
+    with (
+        ThreadPoolExecutor(1) as hasher,
+        ThreadPoolExecutor(1) as looker,
+        whole_file(table) as temporary,
+    ):
+        hashed = [hasher.submit(_file_facts, source.path) for source in sources]
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
         ) as writer:
             for source in sources:
                 for rows in read_rows(source, wanted, dialect):
-                    texts.look(rows)
+                    looked = looker.submit(texts.look, rows)
+                    writer.write_batch(rows.batch)
                     digest_of_rows.update(rows.batch)
-                    ids.append(rows.batch.column("id"))
+                    ids.append(hashes(rows.batch.column("id")))
                     places.add(rows)
                     counted[source.path] += rows.batch.num_rows
-                    writer.write_batch(rows.batch)
-        _check_rows(sources, places, ids)
-        _check_repeated_texts(texts, policy, places, ids)
+                    looked.result()
+        _check_rows(sources, places, ids, temporary)
+        _check_repeated_texts(texts, policy, places, temporary)
         facts = [one.result() for one in hashed]
     content = {
         "definition": DEFINITION,
@@ -101,16 +107,20 @@ def _file_facts(path: str) -> dict[str, Any]:
         return {"path": path}  # the reader names it
 
 
-def _check_rows(sources: Sequence[SourceFile], places: Places, ids: list[pa.Array]) -> None:
-    """Refuse an empty corpus and repeated ids."""
+def _check_rows(
+    sources: Sequence[SourceFile], places: Places, ids: Sequence[np.ndarray], table: Path
+) -> None:
+    """Refuse an empty corpus and repeated ids; `ids` are their hashes, the ids are in `table`."""
     if places.rows == 0:
         named = ", ".join(source.path for source in sources)
         raise AtparError(f"{named}: no rows; the corpus is empty")
-    column = pa.chunked_array(ids)
-    if pc.count_distinct(column).as_py() == places.rows:
+    if count_repeats(together(ids)) == 0:
         return
+    column = _ids(table)
     counts = pc.value_counts(column.combine_chunks())
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if len(repeated) == 0:
+        return  # two ids with one hash
     named = []
     for entry in repeated.slice(0, SHOWN):
         at = np.flatnonzero(pc.equal(column, entry).to_numpy())[:SHOWN]
@@ -122,13 +132,13 @@ def _check_rows(sources: Sequence[SourceFile], places: Places, ids: list[pa.Arra
 
 
 def _check_repeated_texts(
-    texts: TextPolicy, policy: Mapping[str, str], places: Places, ids: list[pa.Array]
+    texts: TextPolicy, policy: Mapping[str, str], places: Places, table: Path
 ) -> None:
     if policy["duplicate_text"] != "reject":
         return
     repeated = texts.duplicates()
     if len(repeated):
-        column = pa.chunked_array(ids)
+        column = _ids(table)
         named = "; ".join(
             f"{places.name(int(place))} (id {column[int(place)].as_py()!r})"
             for place in repeated[:SHOWN]
@@ -137,3 +147,7 @@ def _check_repeated_texts(
             f"{len(repeated)} texts repeat an earlier one: {named}; take them out, or set "
             "corpus.policy.duplicate_text: accept"
         )
+
+
+def _ids(table: Path) -> pa.ChunkedArray:
+    return pq.read_table(table, columns=["id"]).column("id")

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.util import hash_array
 
 from atpar.corpus.read import Rows
+from atpar.corpus.repeats import count_repeats, hashes, later_places, together
 from atpar.errors import AtparError
 
 # Control characters other than tab, line feed and carriage return.
@@ -37,35 +37,38 @@ class TextPolicy:
         self.control += _count(control)
         self._refuse("empty_text", rows, blank, "empty or blank text")
         self._refuse("control_characters", rows, control, "control characters in the text")
-        hashes = _hashes(text)
-        self._hashes.append(hashes)
-        if pc.all(pc.string_is_ascii(text)).as_py() is False:
-            normal = pc.utf8_normalize(text, "NFC")
-            self.not_nfc += _count(pc.not_equal(normal, text))
-            hashes = _hashes(normal)
-        self._normal_hashes.append(hashes)
+        own = hashes(text)
+        self._hashes.append(own)
+        self._normal_hashes.append(self._look_normal(text, own))
+
+    def _look_normal(self, text: pa.Array, own: np.ndarray) -> np.ndarray:
+        """Count texts that normalisation changes; return the hashes of the normalised texts."""
+        odd = np.flatnonzero(~pc.string_is_ascii(text).to_numpy(zero_copy_only=False))
+        if len(odd) == 0:
+            return own
+        written = text.take(odd)
+        normal = pc.utf8_normalize(written, "NFC")
+        self.not_nfc += _count(pc.not_equal(normal, written))
+        values = own.copy()
+        values[odd] = hashes(normal)
+        return values
 
     def duplicates(self) -> np.ndarray:
         """Return the places of texts that repeat an earlier one, all rows counted through."""
-        hashes = np.concatenate([np.empty(0, np.uint64), *self._hashes])
-        _, first = np.unique(hashes, return_index=True)
-        repeated = np.ones(len(hashes), bool)
-        repeated[first] = False
-        return np.flatnonzero(repeated)
+        return later_places(together(self._hashes))
 
     def counts(self) -> dict[str, int]:
         """Return the count of each kind of odd text.
 
         `twin_text`: texts equal to an earlier one only after Unicode normalisation (NFC).
         """
-        normal = np.concatenate([np.empty(0, np.uint64), *self._normal_hashes])
-        repeated = len(self.duplicates())
+        repeated = count_repeats(together(self._hashes))
         return {
             "empty_text": self.empty,
             "control_characters": self.control,
             "not_nfc": self.not_nfc,
             "duplicate_text": repeated,
-            "twin_text": len(normal) - len(np.unique(normal)) - repeated,
+            "twin_text": count_repeats(together(self._normal_hashes)) - repeated,
         }
 
     def _refuse(self, option: str, rows: Rows, fault: pa.Array, what: str) -> None:
@@ -84,11 +87,3 @@ class TextPolicy:
 
 def _count(flags: pa.Array) -> int:
     return pc.sum(flags).as_py() or 0
-
-
-def _hashes(text: pa.Array) -> np.ndarray:
-    """Return a 64-bit hash of each text: equal hashes count as equal texts.
-
-    Two different texts among 5e6 share one with a probability below 1e-6.
-    """
-    return hash_array(text.to_numpy(zero_copy_only=False), categorize=False)
