@@ -57,6 +57,8 @@ def test_the_journal_has_its_start_and_end(built_campaign, measured):
         {"batch_size": 7, "order": "length"},
         {"batch_size": 4, "padding": "max_length"},
         {"batch_size": 4, "attention": "eager"},
+        {"batch_size": 7, "padding": "none"},
+        {"batch_size": None, "token_budget": 200, "padding": "none", "order": "length"},
     ],
     ids=str,
 )
@@ -68,10 +70,13 @@ def test_other_ways_of_running_give_the_same_scores(built_campaign, measured, op
     np.testing.assert_allclose(np.array(table.column("scores").to_pylist()), expected, atol=1e-5)
     assert table.column("id").to_pylist() == [f"e{n:06d}" for n in range(40)]
     assert record["tokens_real"] == measured["tokens_real"]
-    if options["batch_size"] == 1:
+    if options["batch_size"] == 1 or options.get("padding") == "none":
         assert record["tokens_padded"] == record["tokens_real"]
     if options.get("padding") == "max_length":
         assert record["tokens_padded"] == 40 * built_campaign.positions
+    packed = options.get("padding") == "none"
+    asked = "sdpa within packed entries" if packed else options.get("attention", "sdpa")
+    assert record["attention_used"] == asked
 
 
 @pytest.mark.usefixtures("measured")

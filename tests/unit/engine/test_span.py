@@ -222,6 +222,45 @@ def test_a_token_budget_counts_padding():
         assert len(batch) * lengths[batch].max() <= 18
 
 
+def test_packed_entries_fill_a_budget_without_padding():
+    lengths = np.array([3, 9, 1, 9, 2, 2, 2])
+    packed = Padding(0, packed=True)
+    batches = list(Grouping(None, 13, "corpus").batches(lengths, packed))
+    assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [lengths[batch].sum() for batch in batches] == [13, 13, 2]
+    batches = list(Grouping(3, None, "corpus").batches(lengths, packed))
+    assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_packed_entries_lie_one_behind_the_other_by_length():
+    ids = [np.array([1, 2, 3]), np.array([4]), np.array([5, 6, 7])]
+    types = [np.array([0, 1, 1]), np.array([0]), np.array([1, 0, 0])]
+    batch = pad(np.array([10, 11, 12]), ids, types, Padding(9, packed=True))
+    assert batch.rows.tolist() == [11, 10, 12]
+    assert batch.ids.tolist() == [[4, 1, 2, 3, 5, 6, 7]]
+    assert batch.types.tolist() == [[0, 0, 1, 1, 1, 0, 0]]
+    assert batch.lengths.tolist() == [1, 3, 3]
+    assert batch.mask is None
+    assert batch.tokens == batch.ids.size == 7
+
+
+def test_the_lengths_of_packed_entries_stay_on_the_host():
+    class Moved(FakeCpu):
+        def upload(self, array):
+            return array.astype(object)
+
+    def classify(ids, lengths, _types):
+        assert ids.dtype == object
+        assert lengths.dtype == np.int64
+        return np.eye(10, dtype=np.float32)[lengths] * 20
+
+    lengths = [5, 1, 3, 8, 2]
+    plan = Plan(Grouping(2, order="corpus"), Padding(0, packed=True))
+    work, scores, _ = span_of(texts_of(lengths), plan, Moved(), classify)
+    assert scores.argmax(axis=1).tolist() == lengths
+    assert work.tokens_padded == work.tokens_real == sum(lengths)
+
+
 def test_an_entry_wider_than_the_budget_is_a_batch_of_its_own():
     batches = list(Grouping(None, 4, "corpus").batches(np.array([2, 50, 2, 2]), Padding(0)))
     assert [batch.tolist() for batch in batches] == [[0], [1], [2, 3]]

@@ -161,6 +161,8 @@ def padded_tokens(
     counts = np.asarray(lengths, dtype=np.int64)
     if max_length is not None:
         counts = np.minimum(counts, max_length)
+    if padding == "none":
+        return int(counts.sum())
     if padding == "max_length":
         if max_length is None:
             raise ValueError("padding to max_length needs a max_length")

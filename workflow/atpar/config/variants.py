@@ -28,8 +28,9 @@ class Variant(Model):
     """`length` groups entries of like length; results are written back in corpus order."""
     window: int | None = Field(None, ge=1)
     """Entries within which `order: length` groups; null: the whole corpus."""
-    padding: Literal["longest", "max_length", "multiple_of"] = "longest"
-    """Pad to the longest entry of a batch, to `max_length`, or to a multiple of `pad_multiple`."""
+    padding: Literal["longest", "max_length", "multiple_of", "none"] = "longest"
+    """Pad to the longest entry of a batch, to `max_length`, or to a multiple of `pad_multiple`;
+    `none` packs a batch: one row of tokens, attention within each entry alone (torch)."""
     pad_multiple: int | None = Field(None, ge=2)
     """For `padding: multiple_of`: widths are multiples of this many tokens."""
     pad_side: Literal["right", "left"] | None = None
@@ -76,6 +77,23 @@ class Variant(Model):
             (
                 (self.padding == "multiple_of") != (self.pad_multiple is not None),
                 "`padding: multiple_of` and `pad_multiple` belong together",
+            ),
+            (
+                self.padding == "none" and onnx,
+                "the exported model takes padded batches; packing (`padding: none`) is torch's",
+            ),
+            (
+                self.padding == "none" and self.attention == "eager",
+                "packed entries (`padding: none`) are attended by sdpa or flash, not by eager",
+            ),
+            (
+                self.padding == "none" and self.compile != "none",
+                "packed batches (`padding: none`) differ in shape each time, so that compiling "
+                "would never end; leave `compile` at none",
+            ),
+            (
+                self.padding == "none" and self.pad_side is not None,
+                "`padding: none` pads on no side; leave `pad_side` empty",
             ),
             (
                 self.attention == "flash" and self.precision not in HALF,

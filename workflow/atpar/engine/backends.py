@@ -27,8 +27,8 @@ class Backend(Protocol):
     def open(self) -> Device:
         """Import what computes and return the device."""
 
-    def load(self, device: Device) -> Any:
-        """Return the loaded classifier."""
+    def load(self, device: Device, longest: int) -> Any:
+        """Return the loaded classifier; `longest` is the longest input in tokens."""
 
 
 def backend_of(
@@ -59,7 +59,9 @@ class TorchBackend:
         self.expected = devices[member] if member < len(devices) else expected
         self.folder = model_folder(fingerprint)
         self.compiles = job.variant["compile"] != "none"
-        if job.variant["attention"] == "flash" and find_spec("flash_attn") is None:
+        flash = job.variant["attention"] == "flash" and job.variant["padding"] != "none"
+        # Packed entries take torch's own kernel.
+        if flash and find_spec("flash_attn") is None:
             # transformers would look for a kernel on the hub: other code than was fingerprinted.
             raise Refused("attention is flash, but the package flash-attn isn't installed")
 
@@ -93,7 +95,7 @@ class TorchBackend:
         # A help for debugging that fills every new tensor: it would be measured with each of them.
         torch.utils.deterministic.fill_uninitialized_memory = False
 
-    def load(self, device: Device) -> Classifier:
+    def load(self, device: Device, longest: int) -> Classifier:
         """Load the weights onto the device."""
         return Classifier(
             self.kind,
@@ -101,6 +103,7 @@ class TorchBackend:
             variant=self.job.variant,
             target=device.target,
             pad_token_id=self.fingerprint["pad_token_id"],
+            longest=longest,
         )
 
 
@@ -126,7 +129,7 @@ class OnnxBackend:
 
         return ArrayDevice(self.expected["name"])
 
-    def load(self, device: Device) -> OnnxClassifier:  # noqa: ARG002
+    def load(self, device: Device, longest: int) -> OnnxClassifier:  # noqa: ARG002
         """Start a session over the exported graph."""
         return OnnxClassifier(Path(self.job.inputs.onnx), self.job.threads)
 

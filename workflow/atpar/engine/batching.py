@@ -12,7 +12,7 @@ class Batch:
 
     `ids` and `mask` are int64, entries x width; `mask` is None where nothing is padded, so that
     the model needn't be asked to ignore anything. `types` is None where the tokenizer gives
-    every token type 0.
+    every token type 0. Packed entries lie in one row (1 x tokens), with their `lengths`.
     """
 
     rows: np.ndarray
@@ -20,6 +20,7 @@ class Batch:
     mask: np.ndarray | None
     types: np.ndarray | None
     tokens: int
+    lengths: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Padding:
     multiple: int = 1
     """Widths are multiples of this many tokens, up to `limit`."""
     limit: int | None = None
+    packed: bool = False
+    """Nothing is padded: the entries of a batch lie one behind the other."""
 
     def width(self, longest: int) -> int:
         """Return the width of a batch whose longest entry has so many tokens."""
@@ -70,16 +73,17 @@ class Grouping:
     def _within_budget(
         self, indices: np.ndarray, lengths: np.ndarray, padding: Padding
     ) -> Iterator[np.ndarray]:
-        start, longest = 0, 0
+        start, longest, together = 0, 0, 0
         for place, index in enumerate(indices):
-            wider = max(longest, int(lengths[index]))
+            length = int(lengths[index])
+            wider, more = max(longest, length), together + length
+            size = more if padding.packed else padding.width(wider) * (place - start + 1)
             # An entry that is wider than the budget by itself is a batch of its own.
-            too_many = padding.width(wider) * (place - start + 1) > self.token_budget
-            if place > start and too_many:
+            if place > start and size > self.token_budget:
                 yield indices[start:place]
-                start, longest = place, int(lengths[index])
+                start, longest, together = place, length, length
             else:
-                longest = wider
+                longest, together = wider, more
         if start < len(indices):
             yield indices[start:]
 
@@ -92,6 +96,8 @@ def pad(
 ) -> Batch:
     """Return the batch of entries with these token ids (and token types)."""
     lengths = np.array([len(one) for one in ids])
+    if padding.packed:
+        return _pack(rows, ids, types, lengths)
     width = padding.width(int(lengths.max()))
     padded = np.full((len(ids), width), padding.token_id, np.int64)
     mask = None if (lengths == width).all() else np.zeros(padded.shape, np.int64)
@@ -104,3 +110,16 @@ def pad(
         if kinds is not None:
             kinds[row, place] = types[row]
     return Batch(rows, padded, mask, kinds, int(lengths.sum()))
+
+
+def _pack(
+    rows: np.ndarray,
+    ids: Sequence[np.ndarray],
+    types: Sequence[np.ndarray] | None,
+    lengths: np.ndarray,
+) -> Batch:
+    """Return entries one behind the other, those of equal length side by side."""
+    order = np.argsort(lengths, kind="stable")
+    row = np.concatenate([ids[one] for one in order])[None]
+    kinds = None if types is None else np.concatenate([types[one] for one in order])[None]
+    return Batch(rows[order], row, None, kinds, row.size, lengths[order])

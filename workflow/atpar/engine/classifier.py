@@ -9,6 +9,7 @@ from typing import Any
 
 from atpar.engine.compiled import breaks, compiled, graphs
 from atpar.engine.lean import import_class
+from atpar.engine.packed import Packing
 from atpar.engine.quantize import METHOD, quantize_linear, quantized_bytes
 from atpar.engine.refused import Refused
 
@@ -49,15 +50,17 @@ class Classifier:
         variant: Mapping[str, Any],
         target: str,
         pad_token_id: int,
+        longest: int | None = None,
     ) -> None:
         import torch
 
+        packed = variant["padding"] == "none"
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}
         dtype = half.get(variant["precision"], torch.float32)
         model, loading = kind.from_pretrained(
             folder,
             dtype=dtype,
-            attn_implementation=ATTENTION[variant["attention"]],
+            attn_implementation=ATTENTION["sdpa" if packed else variant["attention"]],
             local_files_only=True,
             use_safetensors=any(folder.glob("*.safetensors")),
             output_loading_info=True,
@@ -69,6 +72,9 @@ class Classifier:
         self._takes_types = "token_type_ids" in accepted
         self.quantized = variant["quantization"] != "none"
         self.model = model.eval().requires_grad_(False).to(target)
+        self._packing = None
+        if packed:
+            self._packing = Packing(self.model, variant["attention"] == "flash", longest)
         if self.quantized:
             self.model = quantize_linear(self.model)
         self._forward = self.model
@@ -78,7 +84,13 @@ class Classifier:
         self._mode = torch.inference_mode
 
     def __call__(self, ids: Any, mask: Any, types: Any) -> Any:
-        """Return the logits (entries x classes) of token ids; mask and types may be None."""
+        """Return the logits (entries x classes) of token ids; mask and types may be None.
+
+        For packed entries `mask` holds their lengths.
+        """
+        if self._packing is not None:
+            with self._mode():
+                return self._packing.logits(self.model, ids, mask, types)
         more = {"token_type_ids": types} if self._takes_types and types is not None else {}
         with self._mode():
             return self._forward(input_ids=ids, attention_mask=mask, **more).logits
@@ -99,6 +111,8 @@ class Classifier:
     @property
     def attention_used(self) -> str:
         """The attention implementation in effect, which may differ from the one asked for."""
+        if self._packing is not None:
+            return f"{'flash' if self._packing.flash else 'sdpa'} within packed entries"
         return self.model.config._attn_implementation
 
     @property

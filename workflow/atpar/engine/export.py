@@ -24,6 +24,7 @@ PLAIN = {
     "attention": "eager",
     "compile": "none",
     "shapes": None,
+    "padding": "longest",
 }
 
 

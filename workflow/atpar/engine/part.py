@@ -58,7 +58,7 @@ class Part:
             self.device.reset_peaks()
             with self.phases.timed("load"):
                 self.encoder = _encoder(self.job, fingerprint)
-                self.classifier = backend.load(self.device)
+                self.classifier = backend.load(self.device, self.encoder.max_length)
                 self.device.synchronise()
         self.pad_token_id = fingerprint["pad_token_id"]
         self.memory["parameter_bytes"] = self.classifier.parameter_bytes
@@ -102,6 +102,7 @@ class Part:
             fixed=longest if variant["padding"] == "max_length" else None,
             multiple=variant["pad_multiple"] or 1,
             limit=longest,
+            packed=variant["padding"] == "none",
         )
         return Span(
             plan=Plan(

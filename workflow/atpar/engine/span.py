@@ -77,7 +77,10 @@ class Span:
     plan: Plan
     encode: Callable[[list[str]], Encoded]
     classify: Callable[[Any, Any, Any], Any]
-    """(ids, mask or None, types or None) on the device -> logits, entries x classes."""
+    """(ids, mask or None, types or None) on the device -> logits, entries x classes.
+
+    For packed entries their lengths, on the host, stand in the mask's place.
+    """
     device: Device
     put: Callable[[np.ndarray, np.ndarray], None]
     """Keep the scores (float32) of the entries at these rows."""
@@ -136,7 +139,8 @@ class Span:
 
     def _upload(self, batch: Batch) -> tuple[Any, Any, Any]:
         parts = (batch.ids, batch.mask, batch.types)
-        return tuple(None if part is None else self.device.upload(part) for part in parts)
+        ids, mask, types = (None if one is None else self.device.upload(one) for one in parts)
+        return ids, mask if batch.lengths is None else batch.lengths, types
 
     def _fetch(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
         logits = self.device.download([one for _, one in pending])
