@@ -18,7 +18,7 @@ import pyarrow.csv
 from atpar.errors import AtparError
 
 BLOCK_BYTES = 16 * 2**20
-"""Read at once; also the longest row, quoted line breaks included."""
+"""Read at once; also the longest cell. A row that is longer is read by the strict parser."""
 ROWS_AT_ONCE = 20_000
 
 OpenStream = Callable[[], io.BufferedIOBase]
@@ -34,7 +34,7 @@ def header(open_stream: OpenStream, path: str, delimiter: str, quote: str) -> li
         start = stream.read(4)
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise AtparError(f"{path}: written as UTF-16; save it as UTF-8")
-    rows = _strict_rows(open_stream, path, delimiter, quote)
+    rows = _strict_rows(open_stream, path, delimiter, quote, BLOCK_BYTES)
     names = next(rows, None)
     if names is None:
         raise AtparError(f"{path}: empty; expected a first row that names the columns")
@@ -64,7 +64,8 @@ def read_delimited(
             yield batch
             given += batch.num_rows
     except _Doubtful:
-        yield from _strict(open_stream, path, columns, delimiter, quote, skip=given)
+        rows = _strict_rows(open_stream, path, delimiter, quote, block_bytes)
+        yield from _strict(rows, path, columns, delimiter, quote, skip=given)
 
 
 def _quick(
@@ -92,12 +93,7 @@ def _quick(
                     check_utf8=False,
                 ),
             )
-        except pa.ArrowInvalid as error:
-            if "straddling" in str(error):
-                raise AtparError(
-                    f"{path}: a row is longer than {block_bytes // 2**20} MiB; is a quote never "
-                    "closed? Shorten the text, or give the corpus as Parquet"
-                ) from None
+        except pa.ArrowInvalid:
             # The strict parser says which row it is and what is wrong with it.
             raise _Doubtful from None
 
@@ -108,6 +104,9 @@ class _CheckedQuotes(io.RawIOBase):
     The quotes of a well-formed file open and close in turn: an opening one follows a delimiter, a
     line end or the start (or, as the second of a doubled quote, a quote); a closing one precedes
     a delimiter, a line end or the end (or a quote).
+
+    No block ends with a carriage return: Arrow takes a line feed at the start of the next one for
+    the rest of a line end and drops it, inside quotes too.
     """
 
     def __init__(self, stream: io.BufferedIOBase, delimiter: str, quote: str) -> None:
@@ -120,14 +119,18 @@ class _CheckedQuotes(io.RawIOBase):
         self._last = ord("\n")  # the byte before this block
         self._last_closed = False  # it was a closing quote: what follows it is still unknown
         self._start = True
+        self._held = b""  # a carriage return whose next byte isn't read yet
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        block = self._stream.read(size)
+        block = self._stream.read(size if size < 0 else max(1, size - len(self._held)))
         self._check(block)
-        return block
+        ready = self._held + block
+        self._held = b"\r" if block.endswith(b"\r") else b""
+        ready = ready.removesuffix(self._held)
+        return ready or (self.read(size) if block else b"")
 
     def _check(self, block: bytes) -> None:
         if not block:
@@ -154,10 +157,13 @@ class _CheckedQuotes(io.RawIOBase):
 
 
 def _strict_rows(
-    open_stream: OpenStream, path: str, delimiter: str, quote: str
+    open_stream: OpenStream, path: str, delimiter: str, quote: str, limit: int
 ) -> Iterator[list[str]]:
-    """Yield the rows, header first, as the strict parser reads them; bad bytes as surrogates."""
-    csv.field_size_limit(BLOCK_BYTES)
+    """Yield the rows, header first, as the strict parser reads them; bad bytes as surrogates.
+
+    `limit` is the largest length of a cell.
+    """
+    csv.field_size_limit(limit)
     number = 0
     with open_stream() as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
@@ -168,21 +174,26 @@ def _strict_rows(
                     yield row
                     number += 1
         except csv.Error as error:
+            place = f"{path}, row {number} (line {rows.line_num})"
+            if "field limit" in str(error):
+                raise AtparError(
+                    f"{place}: a cell is longer than {limit:,} bytes; is a quote never closed? "
+                    "Shorten the text, or give the corpus as Parquet"
+                ) from None
             raise AtparError(
-                f"{path}, row {number} (line {rows.line_num}): {error}; a cell that holds quotes, "
-                f"delimiters or line breaks stands in {quote}, with quotes inside it doubled"
+                f"{place}: {error}; a cell that holds quotes, delimiters or line breaks stands in "
+                f"{quote}, with quotes inside it doubled"
             ) from None
 
 
 def _strict(
-    open_stream: OpenStream,
+    rows: Iterator[list[str]],
     path: str,
     columns: list[str],
     delimiter: str,
     quote: str,
     skip: int,
 ) -> Iterator[pa.RecordBatch]:
-    rows = _strict_rows(open_stream, path, delimiter, quote)
     names = next(rows)
     places = [names.index(column) for column in columns]
     cells: list[list[bytes]] = []
