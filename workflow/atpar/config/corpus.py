@@ -16,6 +16,12 @@ class Columns(Model):
     """The text to classify."""
     label: str | None = "label"
     """The reference answer; null where quality is judged by agreement with a reference run."""
+    label_kind: Literal["single", "multiple", "number"] = "single"
+    """What an answer is: one label; several labels, or none, in any order (multi-label models); or
+    a number (regression)."""
+    label_separator: str | None = Field(None, min_length=1)
+    """`label_kind: multiple`: the characters between the labels of a cell, such as `;`. null: lists
+    (Parquet, Arrow, JSONL), or JSON arrays as text."""
     split: str | None = None
     """Column that says `evaluation` or `tuning`; the latter stays out of the evaluation [P5]."""
     subgroups: list[str] = Field(default_factory=list)
@@ -32,6 +38,16 @@ class Columns(Model):
             )
         if len(set(self.subgroups)) != len(self.subgroups):
             raise ValueError(f"columns.subgroups names a column twice: {self.subgroups}")
+        return self
+
+
+    @model_validator(mode="after")
+    def _separator_has_something_to_part(self) -> "Columns":
+        if self.label_separator is not None and self.label_kind != "multiple":
+            raise ValueError(
+                f"columns.label_separator is {self.label_separator!r}, but an entry has one label; "
+                "set columns.label_kind: multiple, or take the separator out"
+            )
         return self
 
 
@@ -108,3 +124,9 @@ class Corpus(Model):
     """null: the files hold the evaluation corpus itself, all of it, in one bucket `all`."""
     label_map: dict[str, str] = Field(default_factory=dict)
     """Corpus label -> model label, where they are spelt differently. Never guessed."""
+
+    @model_validator(mode="after")
+    def _numbers_have_no_spelling(self) -> "Corpus":
+        if self.label_map and self.columns.label_kind == "number":
+            raise ValueError("label_map maps labels, but columns.label_kind is `number`")
+        return self

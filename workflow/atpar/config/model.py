@@ -1,5 +1,7 @@
 """The model: a local folder, or a hub id with its revision."""
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from atpar.config.base import Model
@@ -16,6 +18,10 @@ class ModelSource(Model):
     """The hub revision as a full commit (40 hexadecimal digits): a branch moves [P6]."""
     labels: list[str] | None = None
     """Label names in index order, for a model whose own are LABEL_0, LABEL_1, ..."""
+    head: Literal["single_label", "binary", "multi_label", "regression"] | None = None
+    """What the outputs mean: one label an entry (softmax over the outputs); one label from a single
+    output (`binary`, with two names under `labels`, that of a low score first); any number of
+    labels (a score each); a number. null: as `problem_type` of config.json says."""
     pad_token: str | None = None
     """The padding token, for a tokenizer that has none."""
     trust_remote_code: bool = False

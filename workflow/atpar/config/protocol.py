@@ -8,18 +8,31 @@ from pydantic import AfterValidator, Field, model_validator
 from atpar.config.base import Model, Name
 from atpar.errors import did_you_mean
 
-METRICS = (
-    "accuracy",
-    "balanced_accuracy",
-    "macro_f1",
-    "weighted_f1",
-    "macro_precision",
-    "macro_recall",
-    "mcc",
-    "neg_log_loss",
-    "neg_calibration_error",
-    "agreement",
-)
+METRIC_ANSWERS: dict[str, tuple[str, ...]] = {
+    "accuracy": ("single", "multiple"),
+    "balanced_accuracy": ("single",),
+    "macro_f1": ("single", "multiple"),
+    "weighted_f1": ("single", "multiple"),
+    "macro_precision": ("single", "multiple"),
+    "macro_recall": ("single", "multiple"),
+    "mcc": ("single",),
+    "micro_f1": ("multiple",),
+    "samples_f1": ("multiple",),
+    "micro_precision": ("multiple",),
+    "micro_recall": ("multiple",),
+    "neg_hamming_loss": ("multiple",),
+    "neg_log_loss": ("single", "multiple"),
+    "neg_calibration_error": ("single",),
+    "neg_mae": ("number",),
+    "neg_rmse": ("number",),
+    "r2": ("number",),
+    "pearson": ("number",),
+    "spearman": ("number",),
+    "agreement": ("single", "multiple", "number"),
+}
+"""Metric -> kinds of answers that it is defined for (see `corpus.columns.label_kind`)."""
+
+METRICS = tuple(METRIC_ANSWERS)
 """Metrics by name; for each of them a larger value is better."""
 
 CLASS_METRICS = ("f1", "precision", "recall")
@@ -37,6 +50,20 @@ def metric_name(name: str) -> str:
         hint = did_you_mean(name, [*METRICS, *(f"{one}[class]" for one in CLASS_METRICS)])
         raise ValueError(f"unknown metric {name!r}; {hint} (one of your own: `module:function`)")
     return name
+
+
+def metric_answers(name: str) -> tuple[str, ...]:
+    """Return the kinds of answers that a metric is defined for; one of a person's own: all."""
+    of_class = _CLASS_METRIC.fullmatch(name)
+    if of_class and of_class[1] in CLASS_METRICS:
+        return ("single", "multiple")
+    return METRIC_ANSWERS.get(name, ("single", "multiple", "number"))
+
+
+def metric_class(name: str) -> str | None:
+    """Return the class that a metric is of; None for one of the whole."""
+    of_class = _CLASS_METRIC.fullmatch(name)
+    return of_class[2] if of_class and of_class[1] in CLASS_METRICS else None
 
 
 Metric = Annotated[str, AfterValidator(metric_name)]
@@ -73,7 +100,8 @@ class Reproduction(Model):
     kind: Literal["identical", "bounded", "acceptable"] = "acceptable"
     """Identical predictions; scores within `absolute`/`relative`; or only the quality rule."""
     absolute: float = Field(1e-3, ge=0)
-    """`bounded`: largest absolute difference of a score."""
+    """`bounded`: largest absolute difference of a score. For numbers also what counts as the same
+    answer in `agreement`."""
     relative: float = Field(1e-2, ge=0)
     """`bounded`: and this much more, relative to the score that is to be reproduced."""
 
@@ -114,16 +142,22 @@ class Protocol(Model):
     scenario: Literal["offline"] = "offline"
     """A fixed corpus processed as a whole; says nothing of an interactive service [P3]."""
     metric: Metric = "accuracy"
-    """The main metric; larger is better. `accuracy`, `balanced_accuracy`, `macro_f1`,
-    `weighted_f1`, `macro_precision`, `macro_recall`, `mcc`, `neg_log_loss`,
-    `neg_calibration_error`, `agreement` (with the reference run), of one class `f1[class]`,
-    `precision[class]`, `recall[class]`, or a function of your own as `module:function`. Averages
-    run over the classes that occur in the reference answers judged."""
+    """The main metric; larger is better. One label an entry: `accuracy`, `balanced_accuracy`,
+    `macro_f1`, `weighted_f1`, `macro_precision`, `macro_recall`, `mcc`, `neg_log_loss`,
+    `neg_calibration_error`, of one class `f1[class]`, `precision[class]`, `recall[class]`. Several
+    labels: `accuracy` (the whole set is right), `micro_f1`, `macro_f1`, `weighted_f1`,
+    `samples_f1`, precision and recall (`micro_`, `macro_`, of one class), `neg_hamming_loss`,
+    `neg_log_loss`. Numbers: `neg_mae`, `neg_rmse`, `r2`, `pearson`, `spearman`. Any: `agreement`
+    (with the reference run), or a function of your own as `module:function`. Averages run over the
+    classes that occur in the reference answers judged."""
     metrics: list[Metric] = Field(default_factory=lambda: ["accuracy", "macro_f1"])
     """Metrics that are reported besides the main one."""
     minimum: float = 0.0
     """Smallest accepted value of the main metric. All limits are compared exactly, as decimals of
     twelve places, and equality is accepted."""
+    label_threshold: float = Field(0.5, gt=0, lt=1)
+    """Multi-label heads, and binary ones of a single output: the score from which a label counts as
+    predicted. Equality counts."""
     tolerance: Tolerance
     """How far a variant may fall behind the reference."""
     subgroups: list[str] = Field(default_factory=lambda: ["bucket"])
@@ -175,6 +209,15 @@ class Protocol(Model):
         if self.extension.mode != "none" and self.extension.limit < self.repetitions:
             raise ValueError(
                 f"extension.limit is {self.extension.limit}, below repetitions {self.repetitions}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _minimum_can_be_reached(self) -> "Protocol":
+        if self.metric.startswith("neg_") and self.minimum >= 0:
+            raise ValueError(
+                f"the metric {self.metric} is a loss with its sign turned, so never above 0, and a "
+                f"minimum of {self.minimum:g} accepts no loss at all; state a minimum below 0"
             )
         return self
 

@@ -72,7 +72,7 @@ def fingerprint_corpus(
             temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
         ) as writer:
             for source in sources:
-                for rows in read_rows(source, wanted, dialect):
+                for rows in read_rows(source, columns, dialect):
                     looked = looker.submit(texts.look, rows)
                     writer.write_batch(rows.batch)
                     digest_of_rows.update(rows.batch)
@@ -88,6 +88,7 @@ def fingerprint_corpus(
         "source_digest": digest_of_rows.hexdigest(),
         "sources": [{**one, "rows": counted[one["path"]]} for one in facts],
         "columns": wanted,
+        "label_kind": columns.get("label_kind", "single"),
         "rows": places.rows,
         "policy_counts": texts.counts(),
     }

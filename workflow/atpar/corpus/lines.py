@@ -24,6 +24,10 @@ class _Number(str):
     """A whole number as it was written."""
 
 
+class _Fraction(str):
+    """A number with a fraction or exponent as it was written."""
+
+
 def first_keys(open_stream: OpenStream, path: str) -> list[str]:
     """Return the keys of the first object."""
     for _, row in _rows(open_stream, path):
@@ -32,9 +36,16 @@ def first_keys(open_stream: OpenStream, path: str) -> list[str]:
 
 
 def read_lines(
-    open_stream: OpenStream, path: str, columns: list[str], block_bytes: int = BLOCK_BYTES
+    open_stream: OpenStream,
+    path: str,
+    columns: list[str],
+    block_bytes: int = BLOCK_BYTES,
+    answers: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the named columns; a missing key and a JSON null are null. Raises AtparError."""
+    """Yield the named columns; a missing key and a JSON null are null. Raises AtparError.
+
+    In the column `answers` lists are kept as JSON, and fractional numbers as they were written.
+    """
     given = 0
     schema = pa.schema([(column, pa.large_string()) for column in columns])
     try:
@@ -50,7 +61,7 @@ def read_lines(
                 yield batch.select(columns)
                 given += batch.num_rows
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        yield from _exact(open_stream, path, columns, skip=given)
+        yield from _exact(open_stream, path, columns, given, answers)
 
 
 class _WithoutMark(io.RawIOBase):
@@ -78,7 +89,7 @@ def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, A
                 continue
             number += 1
             try:
-                row = json.loads(line.decode("utf-8"), parse_int=_Number, parse_constant=_refuse)
+                row = json.loads(line.decode("utf-8"), **_NUMBERS)
             except UnicodeDecodeError as error:
                 raise AtparError(
                     f"{path}, row {number}: byte {error.start} is no valid UTF-8; save the file "
@@ -102,12 +113,19 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON value")
 
 
+_NUMBERS = {"parse_int": _Number, "parse_float": _Fraction, "parse_constant": _refuse}
+
+
 def _exact(
-    open_stream: OpenStream, path: str, columns: list[str], skip: int
+    open_stream: OpenStream, path: str, columns: list[str], skip: int, answers: str | None
 ) -> Iterator[pa.RecordBatch]:
     cells: list[list[bytes | None]] = []
     for number, row in _rows(open_stream, path):
         if number > skip:
+            if isinstance(row.get(answers), list):
+                row[answers] = json.dumps(row[answers], ensure_ascii=False)
+            elif isinstance(row.get(answers), _Fraction):
+                row[answers] = str(row[answers])
             cells.append([_cell(row.get(name), path, number, name) for name in columns])
         if len(cells) == ROWS_AT_ONCE:
             yield _batch(cells, columns)
@@ -122,7 +140,7 @@ def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
         return None
     if isinstance(value, bool):
         return b"true" if value else b"false"
-    if not isinstance(value, str):
+    if not isinstance(value, str) or isinstance(value, _Fraction):
         raise AtparError(
             f"{path}, row {row}, column {column!r}: {_kind(value)}, which has no single spelling "
             "as text; write it in quotes"
@@ -137,7 +155,7 @@ def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
 
 
 def _kind(value: Any) -> str:
-    names = {float: "a fractional number", list: "a list", dict: "an object", type(None): "null"}
+    names = {_Fraction: "a fractional number", list: "a list", dict: "an object", type(None): "null"}
     if isinstance(value, _Number):
         return "a number"
     return names.get(type(value), f"a {type(value).__name__}")

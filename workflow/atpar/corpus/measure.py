@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from atpar.corpus.answers import label_sets, set_text
 from atpar.corpus.columns import TEXT
 from atpar.corpus.tokens import TokenCounter
 from atpar.errors import AtparError, did_you_mean
@@ -29,6 +30,8 @@ class Measured:
     """Index into `classes` (all 0 without labels)."""
     classes: list[str]
     """Labels after the label map, sorted; one unnamed class without labels."""
+    label_kind: str
+    """`single`, `multiple` (a class is a set of labels, as JSON) or `number`."""
     eligible: np.ndarray
     """Not marked as tuning."""
     marked: bool
@@ -38,6 +41,13 @@ class Measured:
     with_pad_token: int
     """Texts that hold the padding token as text."""
 
+    @property
+    def strata(self) -> tuple[np.ndarray, list[str]]:
+        """Index and names of the classes that a sample keeps in proportion; numbers have none."""
+        if self.label_kind == "number":
+            return np.zeros(len(self.class_of), np.int64), [""]
+        return self.class_of, self.classes
+
 
 def measure(
     source: Path,
@@ -45,6 +55,7 @@ def measure(
     settings: Mapping[str, Any],
     label_map: Mapping[str, str],
     empty_text: str,
+    label_kind: str = "single",
 ) -> Measured:
     """Read corpus/source.parquet once and return what the split decides by.
 
@@ -71,11 +82,12 @@ def measure(
                 marked = pc.not_equal(batch.column("split"), "tuning")
                 eligible.append(marked.to_numpy(zero_copy_only=False))
     all_tokens = np.concatenate(tokens)
-    class_of, classes = _classes(labels, label_map, len(all_tokens))
+    class_of, classes = _classes(labels, label_map, len(all_tokens), label_kind)
     return Measured(
         tokens=all_tokens,
         class_of=class_of,
         classes=classes,
+        label_kind=label_kind,
         eligible=np.concatenate(eligible) if eligible else np.ones(len(all_tokens), bool),
         marked="split" in names,
         without_tokens=without,
@@ -92,21 +104,28 @@ def map_labels(labels: pa.Array, label_map: Mapping[str, str]) -> pa.Array:
 
 
 def _classes(
-    labels: Sequence[pa.Array], label_map: Mapping[str, str], entries: int
+    labels: Sequence[pa.Array], label_map: Mapping[str, str], entries: int, label_kind: str
 ) -> tuple[np.ndarray, list[str]]:
     if not labels:
         return np.zeros(entries, np.int64), [""]
     encoded = pa.chunked_array(labels).combine_chunks().dictionary_encode()
     found = encoded.dictionary.to_pylist()
+    sets = label_sets(found) if label_kind == "multiple" else [[name] for name in found]
+    known = {name for one in sets for name in one}
     for name in label_map:
-        if name not in found:
+        if name not in known:
             raise AtparError(
                 f"corpus.label_map names the label {name!r}, which the corpus doesn't have; "
-                + did_you_mean(name, found)
+                + did_you_mean(name, sorted(known))
             )
-    mapped = [label_map.get(name, name) for name in found]
-    classes = sorted(set(mapped))
-    places = np.array([classes.index(name) for name in mapped])
+    mapped = [[label_map.get(name, name) for name in one] for one in sets]
+    if label_kind == "multiple":
+        texts = [set_text(list(dict.fromkeys(one))) for one in mapped]
+    else:
+        texts = [name for (name,) in mapped]
+    classes = sorted(set(texts))
+    place_of = {name: place for place, name in enumerate(classes)}
+    places = np.array([place_of[name] for name in texts])
     return places[encoded.indices.to_numpy()], classes
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from atpar.corpus.answers import as_answers
 from atpar.corpus.columns import TEXT, as_text
 from atpar.corpus.delimited import header, read_delimited
 from atpar.corpus.lines import first_keys, read_lines
@@ -39,16 +40,16 @@ def roles(columns: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_rows(
-    source: SourceFile, wanted: Mapping[str, str], dialect: Mapping[str, str]
+    source: SourceFile, columns: Mapping[str, Any], dialect: Mapping[str, str]
 ) -> Iterator[Rows]:
     """Yield the rows of one file, checked: ids, texts, labels and splits are there and valid.
 
-    `wanted` is what `roles` returns. Raises AtparError with file, row, id and column.
+    `columns` and `dialect` are the configuration's. Raises AtparError with file, row, id and column.
     """
-    first_row = 1
+    first_row, wanted = 1, roles(columns)
     with ExitStack() as stack:
         try:
-            for batch in _batches(source, wanted, dialect, stack):
+            for batch in _batches(source, columns, dialect, stack):
                 rows = Rows(source.path, first_row, batch)
                 _check_present(rows, wanted)
                 yield rows
@@ -63,25 +64,32 @@ def read_rows(
 
 
 def _batches(
-    source: SourceFile, wanted: Mapping[str, str], dialect: Mapping[str, str], stack: ExitStack
+    source: SourceFile, columns: Mapping[str, Any], dialect: Mapping[str, str], stack: ExitStack
 ) -> Iterator[pa.RecordBatch]:
-    stored, batches, names = _open(source, dialect, stack)
+    wanted = roles(columns)
+    stored, batches, names = _open(source, columns, dialect, stack)
     _check_columns(source, [*stored, *source.partition], wanted)
     inside = [name for name in dict.fromkeys(wanted.values()) if name not in source.partition]
     first_row = 1
     for raw in batches(inside):
         arrays = []
-        for column in wanted.values():
+        for role, column in wanted.items():
             if column in source.partition:
-                arrays.append(pa.repeat(pa.scalar(source.partition[column], TEXT), raw.num_rows))
+                values = pa.repeat(pa.scalar(source.partition[column], TEXT), raw.num_rows)
             else:
                 values = raw.column(raw.schema.get_field_index(column))
-                arrays.append(as_text(values, column, source.path, first_row, names.get(column)))
+            place = (source.path, first_row, names.get(column))
+            if role == "label":
+                arrays.append(as_answers(values, columns, *place))
+            else:
+                arrays.append(as_text(values, column, *place))
         yield pa.RecordBatch.from_arrays(arrays, list(wanted))
         first_row += raw.num_rows
 
 
-def _open(source: SourceFile, dialect: Mapping[str, str], stack: ExitStack) -> tuple:
+def _open(
+    source: SourceFile, columns: Mapping[str, Any], dialect: Mapping[str, str], stack: ExitStack
+) -> tuple:
     """Return (names of the columns, function that yields batches of some, class names)."""
     path = source.path
     if source.format == "parquet":
@@ -95,7 +103,9 @@ def _open(source: SourceFile, dialect: Mapping[str, str], stack: ExitStack) -> t
         return schema.names, partial(_arrow_batches, reader), class_names(schema.metadata)
     stream = partial(_open_stream, source)
     if source.format == "jsonl":
-        return first_keys(stream, path), partial(read_lines, stream, path), {}
+        structured = columns.get("label_kind", "single") != "single"
+        answers = columns["label"] if structured else None
+        return first_keys(stream, path), partial(read_lines, stream, path, answers=answers), {}
     delimiter = "\t" if source.format == "tsv" else dialect["delimiter"]
     quote = dialect["quote"]
     read = partial(read_delimited, stream, path, delimiter=delimiter, quote=quote)
