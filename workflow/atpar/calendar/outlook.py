@@ -195,7 +195,8 @@ def _padding(
         )
         return total / len(counts)
 
-    really = seen[0].padded_tokens / seen[0].entries
+    # Over whole passes: the stretches of one hold other lengths, sorted ones above all.
+    really = sum(one.padded_tokens for one in seen) / sum(one.entries for one in seen)
     return computed(lengths) * really / computed(evaluated)
 
 
