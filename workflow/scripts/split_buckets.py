@@ -1,9 +1,10 @@
 """Split the corpus into buckets and draw the evaluation sample."""
 
+import sys
 from pathlib import Path
 
 from atpar.corpus.entries import Tables
-from atpar.corpus.split import rare_class_note, split_buckets
+from atpar.corpus.split import split_buckets
 from atpar.stage import stage
 
 with stage(snakemake) as settings:
@@ -23,5 +24,5 @@ with stage(snakemake) as settings:
         ),
         fingerprint=Path(snakemake.output.fingerprint),
     )
-    if fingerprint["rare_classes"]:
-        print(rare_class_note(fingerprint))
+    for note in fingerprint["notes"]:
+        print(f"corpus: {note}", file=sys.stderr)

@@ -60,7 +60,7 @@ def read_delimited(
     """
     given = 0
     try:
-        for batch in _quick(open_stream, path, columns, delimiter, quote, block_bytes):
+        for batch in _quick(open_stream, columns, delimiter, quote, block_bytes):
             yield batch
             given += batch.num_rows
     except _Doubtful:
@@ -70,7 +70,6 @@ def read_delimited(
 
 def _quick(
     open_stream: OpenStream,
-    path: str,
     columns: list[str],
     delimiter: str,
     quote: str,

@@ -57,7 +57,7 @@ def fingerprint_corpus(
     rejects; every message names file and row.
     """
     wanted = roles(columns)
-    texts, places, ids = TextPolicy(policy), Places(), []
+    texts, places, ids = TextPolicy(policy, wanted["text"]), Places(), []
     digest_of_rows = RowDigest(list(wanted))
     schema = pa.schema([(name, TEXT) for name in wanted])
     sources, counted = source_files(list(files)), Counter()

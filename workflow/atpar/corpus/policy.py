@@ -22,6 +22,8 @@ class TextPolicy:
     """Counts the odd texts of a stream of rows; `policy` is the configuration's."""
 
     policy: Mapping[str, str]
+    column: str = "text"
+    """Name of the texts' column in the files, for messages."""
     empty: int = 0
     control: int = 0
     not_nfc: int = 0
@@ -80,7 +82,7 @@ class TextPolicy:
             f"row {rows.first_row + int(p)} (id {ids[int(p)].as_py()!r})" for p in places
         )
         raise AtparError(
-            f"{rows.path}: {what} in {named}; put the rows right or take them out, or set "
+            f"{rows.path}, column {self.column!r}: {what} in {named}; put the rows right or take them out, or set "
             f"corpus.policy.{option}: accept"
         )
 

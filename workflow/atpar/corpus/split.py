@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from atpar.canonical import read_json, write_json
+from atpar.corpus.answers import label_sets
 from atpar.corpus.entries import SPLITS, Assigned, Tables, write_entries
 from atpar.corpus.measure import Measured, measure
+from atpar.corpus.notes import corpus_notes
 from atpar.corpus.sample import BucketRange, RareClass, assign_buckets, draw, passage
 from atpar.corpus.tokens import TokenCounter
 from atpar.errors import AtparError
@@ -37,10 +39,11 @@ def split_buckets(
     """
     settings = read_json(tokenizer_settings)
     found = read_json(source_fingerprint)
-    measured = measure(source, TokenCounter(tokenizer), settings, label_map, empty_text)
+    kind = found.get("label_kind", "single")
+    measured = measure(source, TokenCounter(tokenizer), settings, label_map, empty_text, kind)
     assigned, rare = assign(measured, sample)
     digests = write_entries(source, measured, assigned, tables)
-    labelled = "label" in found["columns"]
+    labelled = "label" in found["columns"] and kind != "number"
     content = {
         "definition": DEFINITION,
         **digests,
@@ -56,6 +59,7 @@ def split_buckets(
         "rare_classes": [asdict(one) for one in rare],
         "seed": sample["seed"] if sample else None,
         "tokenizer_digest": settings["tokenizer_digest"],
+        "label_kind": kind,
         **_counts(measured, assigned, labelled),
     }
     if content["rows_in"] != content["rows_out"]:
@@ -63,6 +67,7 @@ def split_buckets(
             f"{source}: {content['rows_out']} rows, but {source_fingerprint} counts "
             f"{content['rows_in']}; the two are from different runs, fingerprint the corpus again"
         )
+    content["notes"] = corpus_notes(content, settings)
     write_json(fingerprint, content)
     return content
 
@@ -90,8 +95,7 @@ def assign(
     if sample is not None:
         places, rare = draw(
             bucket_of,
-            measured.class_of,
-            measured.classes,
+            *measured.strata,
             measured.eligible,
             ranges,
             sample["seed"],
@@ -102,13 +106,6 @@ def assign(
     split = np.where(measured.eligible, left_over, TUNING)
     split[places] = EVALUATION
     return Assigned([one.name for one in ranges], bucket_of, order, split), rare
-
-
-def rare_class_note(fingerprint: Mapping[str, Any]) -> str:
-    """Return a sentence on the classes that a bucket has, but not its part of the sample."""
-    rare = fingerprint["rare_classes"]
-    named = ", ".join(f"{one['label']} in {one['bucket']} ({one['available']})" for one in rare)
-    return f"{len(rare)} classes are too rare in their bucket for a place in the sample: {named}"
 
 
 def _counts(measured: Measured, assigned: Assigned, labelled: bool) -> dict[str, Any]:
@@ -127,6 +124,14 @@ def _counts(measured: Measured, assigned: Assigned, labelled: bool) -> dict[str,
         "entries": dict(zip(SPLITS, splits, strict=True)),
         "buckets": by_bucket,
         "class_counts": by_class,
-        "label_set": sorted({label for counts in by_class.values() for label in counts}),
+        "label_set": _label_set(by_class, measured.label_kind),
         "tokens": {"mean": float(tokens.mean()), "max": int(tokens.max())},
     }
+
+
+def _label_set(by_class: Mapping[str, Mapping[str, int]], kind: str) -> list[str]:
+    """Return the labels that occur; of several labels an entry, each one."""
+    classes = {label for counts in by_class.values() for label in counts}
+    if kind == "multiple":
+        return sorted({label for one in label_sets(list(classes)) for label in one})
+    return sorted(classes)

@@ -157,6 +157,8 @@ def _inputs(material: Material) -> list[Facts]:
             "tokens",
             "seed",
             "rare_classes",
+            "policy_counts",
+            "notes",
         )
         facts.append(Facts([_input(key, corpus) for key in keys], "Corpus"))
     model = material.document("model")
