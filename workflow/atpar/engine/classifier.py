@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atpar.engine.compiled import breaks, compiled, graphs
-from atpar.engine.lean import import_class
+from atpar.engine.lean import import_class, load_pretrained
 from atpar.engine.packed import Packing
 from atpar.engine.quantize import METHOD, quantize_linear, quantized_bytes
 from atpar.engine.refused import Refused
@@ -57,7 +57,8 @@ class Classifier:
         packed = variant["padding"] == "none"
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}
         dtype = half.get(variant["precision"], torch.float32)
-        model, loading = kind.from_pretrained(
+        model, loading = load_pretrained(
+            kind,
             folder,
             dtype=dtype,
             attn_implementation=ATTENTION["sdpa" if packed else variant["attention"]],
