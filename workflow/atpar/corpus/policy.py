@@ -82,8 +82,8 @@ class TextPolicy:
             f"row {rows.first_row + int(p)} (id {ids[int(p)].as_py()!r})" for p in places
         )
         raise AtparError(
-            f"{rows.path}, column {self.column!r}: {what} in {named}; put the rows right or take them out, or set "
-            f"corpus.policy.{option}: accept"
+            f"{rows.path}, column {self.column!r}: {what} in {named}; put the rows right or take "
+            f"them out, or set corpus.policy.{option}: accept"
         )
 
 
