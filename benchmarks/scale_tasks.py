@@ -1,0 +1,188 @@
+"""One task of scale.py in a process of its own: `python scale_tasks.py TASK FOLDER [...]`.
+
+Prints one JSON object: seconds (of the task, imports aside), peak_bytes (largest resident set of
+the process), and answers where a task has some to compare.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+COLUMNS = {"id": "id", "text": "text", "label": "label", "split": None, "subgroups": []}
+DIALECT = {"delimiter": ",", "quote": '"'}
+POLICY = {"empty_text": "reject", "duplicate_text": "accept", "control_characters": "accept"}
+SAMPLE_SEED = 5
+OPTIONS = ("reference", "other")
+
+
+def protocol() -> dict:
+    """Return the protocol of the judged campaign: two metrics, subgroups, no limit that rejects."""
+    from atpar.config.protocol import Protocol
+
+    written = {
+        "repetitions": 1,
+        "minimum": 0.0,
+        "metrics": ["accuracy", "macro_f1"],
+        "subgroups": ["label"],
+        "tolerance": {"reference": "reference", "largest_drop": 1.0},
+    }
+    return Protocol.model_validate(written).model_dump(mode="json")
+
+
+def sha256sum(folder: Path, kind: str) -> Callable:
+    """Digest the corpus' file with the command of that name."""
+    return lambda: subprocess.run(
+        ["sha256sum", folder / f"corpus.{kind}"], check=True, stdout=subprocess.DEVNULL
+    )
+
+
+def fingerprint(folder: Path, kind: str) -> Callable:
+    """Read and fingerprint the corpus."""
+    from atpar.corpus.fingerprint import fingerprint_corpus
+
+    return lambda: fingerprint_corpus(
+        [str(folder / f"corpus.{kind}")],
+        COLUMNS,
+        DIALECT,
+        POLICY,
+        folder / "source.parquet",
+        folder / "source.json",
+    )
+
+
+def split(folder: Path) -> Callable:
+    """Count tokens and draw every text, in a shuffled order: what takes most memory."""
+    from atpar.corpus.entries import Tables
+    from atpar.corpus.split import split_buckets
+
+    names = ("entries", "evaluation", "reference", "tuning")
+    everything = {"name": "all", "up_to_tokens": None, "entries": _facts(folder)["texts"]}
+    return lambda: split_buckets(
+        source=folder / "source.parquet",
+        source_fingerprint=folder / "source.json",
+        tokenizer=folder / "tokenizer.json",
+        tokenizer_settings=folder / "tokenizer_settings.json",
+        sample={"seed": SAMPLE_SEED, "order": "shuffled", "buckets": [everything]},
+        label_map={},
+        empty_text="accept",
+        tables=Tables(*(folder / f"{name}.parquet" for name in names)),
+        fingerprint=folder / "fingerprint.json",
+    )
+
+
+def checks(folder: Path, option: str = "other") -> Callable:
+    """Check the predictions of one pass."""
+    from atpar.quality.check import check_option
+
+    return lambda: check_option(
+        records=[folder / f"passes/{option}.json"],
+        predictions=[folder / f"predictions/{option}.parquet"],
+        reference=folder / "reference.parquet",
+        fingerprint=folder / "model.json",
+        corpus=folder / "fingerprint.json",
+        seal=folder / "seal.json",
+        output=folder / "checks" / f"{option}.json",
+    )
+
+
+def quality(folder: Path) -> Callable:
+    """Judge the pass beside the reference's; the answers are those that DuckDB gives too."""
+    from atpar.quality.evaluate import evaluate_option
+
+    def judge() -> dict:
+        evaluate_option(
+            checks=folder / "checks/other.json",
+            predictions=[folder / "predictions/other.parquet"],
+            reference_checks=folder / "checks/reference.json",
+            reference_predictions=[folder / "predictions/reference.parquet"],
+            reference=folder / "reference.parquet",
+            fingerprint=folder / "model.json",
+            output=folder / "quality/other.json",
+            protocol=protocol(),
+        )
+        (checked,) = json.loads((folder / "checks/other.json").read_text())["passes"]
+        (judged,) = json.loads((folder / "quality/other.json").read_text())["passes"]
+        groups = {one["value"]: one["value_of_metric"] for one in judged["subgroups"]}
+        return {
+            "passed": checked["passed"],
+            "rows": checked["observed_ids"],
+            "metrics": judged["metrics"],
+            "groups": dict(sorted(groups.items())),
+            "changed_labels": judged["changed_labels"],
+            "changed_ids": judged["changed_ids"],
+            "largest_score_difference": judged["largest_score_difference"],
+        }
+
+    return judge
+
+
+def tables(folder: Path) -> Callable:
+    """Tabulate the attempts and summarise the passes."""
+    from atpar.decision.attempts import tabulate_attempts
+    from atpar.decision.summary import summarise_passes
+
+    options = [
+        {"offer": "here", "variant": one, "series": None, "recovers": None, "planned_passes": 1}
+        for one in OPTIONS
+    ]
+
+    def tabulate() -> None:
+        tabulate_attempts(
+            journals=folder / "journal",
+            records=[folder / f"passes/{one}.json" for one in OPTIONS],
+            checks=[folder / f"checks/{one}.json" for one in OPTIONS],
+            qualities=[folder / "quality/other.json"],
+            exclusions=folder / "exclusions.tsv",
+            metric="accuracy",
+            output=folder / "attempts.csv",
+        )
+        summarise_passes(
+            attempts=folder / "attempts.csv",
+            qualities=[folder / "quality/other.json"],
+            summary=folder / "summary.csv",
+            deliverables=folder / "deliverables.csv",
+            options=options,
+            expected=["corpus"],
+            metric="accuracy",
+        )
+
+    return tabulate
+
+
+def _facts(folder: Path) -> dict:
+    return json.loads((folder / "made.json").read_text())
+
+
+def peak_bytes() -> int:
+    """Return the largest resident set of this process; unlike ru_maxrss not its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+
+
+def main() -> None:
+    """Prepare a task (imports), time it, and print what was measured."""
+    task, folder, *more = sys.argv[1:]
+    if task in ("make", "predict"):
+        import scale_inputs
+
+        prepared = getattr(scale_inputs, task)(Path(folder), *more)
+    elif task == "duckdb":
+        from scale_duckdb import ask
+
+        prepared = ask(Path(folder))
+    else:
+        prepared = globals()[task](Path(folder), *more)
+    start = time.perf_counter()
+    answers = prepared()
+    measured = {"seconds": time.perf_counter() - start, "peak_bytes": peak_bytes()}
+    if isinstance(answers, dict) and task in ("quality", "duckdb"):
+        measured["answers"] = answers
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()
