@@ -3,6 +3,7 @@
 import csv
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,25 @@ def test_three_checkouts_decide_as_one(merged, nodes, ready, tmp_path):
     single.snakemake("results/small/decision.json", "results/small/balance.csv")
     expected, found = carrying.balance(single), carrying.balance(merged)
     assert len(found["attempts"]) == 3
+    for part, value in expected.items():
+        assert found[part] == value, part
+
+
+def test_one_checkout_decides_as_its_shares_carried_elsewhere(finished, tmp_path):
+    """The other way round: really measured in one checkout, then handed on offer by offer.
+
+    Twelve passes in an order that rotates over both offers. Two measurements of one pass never
+    take the same time, so equal decisions can be asked only of the same passes.
+    """
+    checkout = carrying.laptop(finished, tmp_path / "laptop")
+    for offer in ("one-thread", "two-threads"):
+        node = finished.copy(tmp_path / offer)
+        node.configure(here=offer)
+        node.snakemake("export")
+        carrying.hand_in(node.results / "export" / f"{offer}.zip", checkout)
+    checkout.snakemake("results/small/decision.json", "results/small/balance.csv")
+    expected, found = carrying.balance(finished), carrying.balance(checkout)
+    assert len(found["attempts"]) == 12
     for part, value in expected.items():
         assert found[part] == value, part
 
@@ -180,14 +200,36 @@ def test_a_campaign_beside_the_one_that_it_follows(merged, tmp_path):
     checkout.configure(follows="earlier")
     done = checkout.snakemake("follows", expect=1)
     assert "results/earlier/summary.csv: not here" in done.stdout + done.stderr
-    shutil.copytree(checkout.results, checkout.results.parent / "earlier")
-    checkout.snakemake("follows")
+    # Asked for nothing special, the campaign is decided all the same, and its page says what lacks.
+    done = checkout.snakemake()
+    assert "results/earlier/summary.csv isn't here" in done.stdout + done.stderr
+    page = (checkout.results / "report.html").read_text()
+    assert "Beside earlier" in page and "bring results/earlier there" in page
+    assert not (checkout.results / "follows.csv").exists()
+
+    earlier = checkout.results.parent / "earlier"
+    shutil.copytree(checkout.results, earlier)
+    older = earlier / "offers" / "c" / "environment.json"
+    older.write_text(re.sub(r'"torch": ?"[^"]*"', '"torch":"2.0.1"', older.read_text()))
+    assert checkout.to_run() == {"compare_campaigns": 1, "render_report": 1}
+    checkout.snakemake()
     with (checkout.results / "follows.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["subject"] for row in rows} == {
         "question", "stack", "quality", "duration", "cost", "decision"
     }  # fmt: skip
-    assert {row["changed"] for row in rows} == {"false"}
+    [changed] = [row for row in rows if row["changed"] == "true"]
+    assert (changed["offer"], changed["item"], changed["before"]) == (
+        "c",
+        "software.torch",
+        "2.0.1",
+    )
+    section = (checkout.results / "report.html").read_text().partition('<section id="beside"')[2]
+    section = section.partition("</section>")[0]
+    assert "stack 1 of" in section and "cost 0 of" in section and "2.0.1" in section
+    for row in rows:
+        if row["subject"] == "duration" and row["item"] == "successes":
+            assert row["before"] == row["after"] == "1"
 
 
 def test_auto_does_not_guess_on_a_machine_without_a_gpu(ready, tmp_path):

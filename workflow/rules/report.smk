@@ -38,6 +38,7 @@ rule render_report:
         seal=f"{RESULTS}/protocol/seal.json",
         corpus=f"{RESULTS}/corpus/fingerprint.json",
         model=f"{RESULTS}/model/fingerprint.json",
+        beside=BESIDE,
     output:
         page=report(
             f"{RESULTS}/report.html",
@@ -70,6 +71,8 @@ rule render_report:
             "render_report",
             packages=("altair", "jinja2", "markdown-it-py", "vl-convert-python"),
             style=CAMPAIGN.report,
+            follows=CAMPAIGN.follows,
+            beside=bool(BESIDE),
             look=report_digests(),
         ),
     message:
@@ -115,6 +118,7 @@ def evidence_files():
         *files_of_options("checks"),
         *files_of_options("quality"),
         *measured_environments(),
+        *BESIDE,
         f"{RESULTS}/protocol/seal.json",
         f"{RESULTS}/corpus/fingerprint.json",
         f"{RESULTS}/model/fingerprint.json",

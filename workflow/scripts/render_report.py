@@ -11,4 +11,6 @@ with stage(snakemake) as settings:
         page=Path(snakemake.output.page),
         charts={name: Path(snakemake.output[name]) for name in ("durations", "order", "calendar")},
         style=settings["style"],
+        follows=settings["follows"],
+        beside=settings["beside"],
     )

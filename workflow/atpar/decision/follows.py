@@ -12,6 +12,7 @@ from typing import Any
 import pandera.pandas as pa
 
 from atpar.canonical import read_json
+from atpar.decision.followed import lacking
 from atpar.errors import AtparError
 from atpar.money.tables import column, read_rows, write_table
 
@@ -73,12 +74,11 @@ def compare_campaigns(before: Path, after: Path, output: Path) -> None:
 
     AtparError when the earlier campaign's results aren't here.
     """
-    for name in ("summary.csv", "balance.csv", "decision.json"):
-        if not (before / name).exists():
-            raise AtparError(
-                f"{before / name}: not here, but this campaign follows {before.name!r}; bring that "
-                "campaign's results to this machine and decide it first, or leave out `follows`"
-            )
+    for name in lacking(before):
+        raise AtparError(
+            f"{before / name}: not here, but this campaign follows {before.name!r}; bring that "
+            "campaign's results to this machine and decide it first, or leave out `follows`"
+        )
     rows = [*_asked(before, after), *_stack(before, after), *_options(before, after)]
     rows += _decisions(before, after)
     write_table(output, rows, FOLLOWS)

@@ -43,6 +43,10 @@ class Material:
     tables: dict[str, list[Row] | None] = field(default_factory=dict)
     documents: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     decision_text: str | None = None
+    follows: str | None = None
+    """The earlier campaign that asked the same question."""
+    beside: list[Row] | None = None
+    """follows.csv; None where the earlier campaign's results weren't at hand."""
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     quality: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     checks: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -67,7 +71,7 @@ class Material:
         return [*tables, *documents, *([] if self.decision_text is not None else ["decision.md"])]
 
 
-def read_material(folder: Path) -> Material:
+def read_material(folder: Path, follows: str | None = None, beside: bool = False) -> Material:
     """Read a campaign's folder. Raises AtparError for a file that can't be read as what it is.
 
     Of quality, checks and environments only those of the options in `summary.csv` are taken when
@@ -92,6 +96,8 @@ def read_material(folder: Path) -> Material:
             for name, path in DOCUMENTS.items()
         },
         decision_text=_read_text(text) if text.exists() else None,
+        follows=follows,
+        beside=_read_table(folder / "follows.csv") if beside else None,
         environments=environments,
         quality=_read_options(folder / "quality", options),
         checks=_read_options(folder / "checks", options),

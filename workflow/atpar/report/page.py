@@ -16,6 +16,7 @@ from atpar.report.sections.asked import (
     environment_section,
     protocol_section,
 )
+from atpar.report.sections.beside import beside_section
 from atpar.report.sections.decided import decision_section, separation_section
 from atpar.report.sections.judged import quality_section
 from atpar.report.sections.measured import drawable, durations_section, why_not_drawn
@@ -25,14 +26,23 @@ from atpar.report.sections.tried import attempts_section, memory_section
 from atpar.report.timeline import bars, timeline_chart
 
 
-def render_report(folder: Path, page: Path, charts: dict[str, Path], style: str = "full") -> None:
+def render_report(
+    folder: Path,
+    page: Path,
+    charts: dict[str, Path],
+    style: str = "full",
+    follows: str | None = None,
+    beside: bool = False,
+) -> None:
     """Write the page of the campaign in `folder`, and its charts as files of their own.
 
+    `follows` names the earlier campaign that asked the same question, None for a first one;
+    `beside` tells that follows.csv was made, since that campaign's results were at hand.
     `style` is `full`, or `short` to leave out the single attempts that went well. `charts` maps
     `durations`, `order` and `calendar` to SVG files; each is written, with the reason in it where
     there is nothing to draw. Raises AtparError for a file that can't be read.
     """
-    material = read_material(folder)
+    material = read_material(folder, follows, beside)
     write_text(page, render_page(material, style))
     pictures = draw_alone(material)
     for name, path in charts.items():
@@ -67,6 +77,7 @@ def sections(material: Material, style: str) -> list[Any]:
     """Return the parts of the page in reading order: the answer first, its grounds after."""
     return [
         decision_section(material),
+        *([beside_section(material)] if material.follows else []),
         balance_section(material),
         durations_section(material),
         separation_section(material),
