@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from atpar.config.combinations import impossible_on
 from atpar.engine.classifier import Classifier, architecture, model_class
 from atpar.engine.devices import ArrayDevice, Device, open_device
+from atpar.engine.in_effect import without_arithmetic
 from atpar.engine.job import Job, model_folder
 from atpar.engine.lean import lean_start
 from atpar.engine.onnx_model import OnnxClassifier
@@ -41,11 +42,22 @@ def backend_of(
     Raises Refused for what this machine can't run.
     """
     reason = impossible_on(job.variant, expected["kind"])
+    reason = reason or without_arithmetic(job.variant["precision"], expected)[0]
     if reason is not None:
         raise Refused(reason)
+    _check_padding_side(job.variant["pad_side"], fingerprint.get("padding_sides"))
     if job.variant["backend"] == "onnxruntime":
         return OnnxBackend(job, expected)
     return TorchBackend(job, fingerprint, expected, member)
+
+
+def _check_padding_side(asked: str | None, possible: list[str] | None) -> None:
+    """Raise Refused for a side on which the model check saw that padding changes the scores."""
+    if asked is not None and possible is not None and asked not in possible:
+        raise Refused(
+            f"pad_side is {asked}, but this model gives an entry padded on the {asked} other "
+            f"scores than alone; it can be padded on the {' or '.join(possible)}"
+        )
 
 
 class TorchBackend:
@@ -97,7 +109,7 @@ class TorchBackend:
 
     def load(self, device: Device, longest: int) -> Classifier:
         """Load the weights onto the device."""
-        return Classifier(
+        classifier = Classifier(
             self.kind,
             self.folder,
             variant=self.job.variant,
@@ -105,6 +117,9 @@ class TorchBackend:
             pad_token_id=self.fingerprint["pad_token_id"],
             longest=longest,
         )
+        emulated = without_arithmetic(self.job.variant["precision"], self.expected)[1]
+        classifier.remarks += [emulated] if emulated else []
+        return classifier
 
 
 class OnnxBackend:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atpar.engine.compiled import breaks, compiled, graphs
+from atpar.engine.in_effect import check_loaded, torch_settings
 from atpar.engine.lean import import_class, load_pretrained
 from atpar.engine.packed import Packing
 from atpar.engine.quantize import METHOD, quantize_linear, quantized_bytes
@@ -55,13 +56,14 @@ class Classifier:
         import torch
 
         packed = variant["padding"] == "none"
+        attention = ATTENTION["sdpa" if packed else variant["attention"]]
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}
         dtype = half.get(variant["precision"], torch.float32)
         model, loading = load_pretrained(
             kind,
             folder,
             dtype=dtype,
-            attn_implementation=ATTENTION["sdpa" if packed else variant["attention"]],
+            attn_implementation=attention,
             local_files_only=True,
             use_safetensors=any(folder.glob("*.safetensors")),
             output_loading_info=True,
@@ -73,6 +75,7 @@ class Classifier:
         self._takes_types = "token_type_ids" in accepted
         self.quantized = variant["quantization"] != "none"
         self.model = model.eval().requires_grad_(False).to(target)
+        self.remarks = check_loaded(self.model, attention, dtype, target)
         self._packing = None
         if packed:
             self._packing = Packing(self.model, variant["attention"] == "flash", longest)
@@ -97,6 +100,11 @@ class Classifier:
             return self._forward(input_ids=ids, attention_mask=mask, **more).logits
 
     @property
+    def in_effect(self) -> dict[str, Any]:
+        """The settings of arithmetic and threads that were in effect."""
+        return torch_settings()
+
+    @property
     def graphs(self) -> int | None:
         """Graphs compiled so far, None for a variant that compiles nothing."""
         return graphs() if self.compiles else None
@@ -104,7 +112,7 @@ class Classifier:
     @property
     def notes(self) -> list[str]:
         """What a reader of the record should know of how this was computed."""
-        notes = [METHOD] if self.quantized else []
+        notes = [*self.remarks, *([METHOD] if self.quantized else [])]
         if self.compiles and (count := breaks()):
             notes.append(f"the compiler left its graph at {count} places")
         return notes

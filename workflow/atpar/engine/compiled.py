@@ -17,6 +17,8 @@ def compiled(model: Any, mode: str, shapes: str | None) -> Any:
     # midway, unseen.
     torch._dynamo.config.recompile_limit = 1024
     torch._dynamo.config.accumulated_recompile_limit = 4096
+    # Beyond that the pass ends as an error, never as a compiled pass that wasn't one.
+    torch._dynamo.config.fail_on_recompile_limit_hit = True
     options = {} if mode == "default" else {"mode": mode}
     return torch.compile(model, dynamic=DYNAMIC[shapes], **options)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from atpar.engine.in_effect import process_settings
+
 
 class OnnxClassifier:
     """A session over an exported graph; token ids in, logits out, all NumPy arrays."""
@@ -17,6 +19,7 @@ class OnnxClassifier:
     def __init__(self, path: Path, threads: int) -> None:
         import onnxruntime
 
+        self._threads = threads
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
@@ -37,6 +40,11 @@ class OnnxClassifier:
         }
         inputs = {name: value for name, value in given.items() if name in self._inputs}
         return self._session.run(["logits"], inputs)[0]
+
+    @property
+    def in_effect(self) -> dict[str, Any]:
+        """The settings that were in effect; threads are those of the session."""
+        return {"threads": self._threads, **process_settings()}
 
     @property
     def notes(self) -> list[str]:

@@ -37,6 +37,7 @@ FROM_WORKER = (
     "attention_used",
     "dtype_used",
     "threads_used",
+    "in_effect",
     "conditions",
     "overlapping_phases",
 )
@@ -117,6 +118,7 @@ def started_record(
         "attention_used": None,
         "dtype_used": None,
         "threads_used": None,
+        "in_effect": None,
         "conditions": {},
         "predictions_path": None,
         "predictions_digest": None,

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+
+from atpar.engine.refused import Refused
+from atpar.model.probes import probe_digest
 
 WITHOUT_LIMIT = 10**6
 """A stored limit above this means that none was stored."""
@@ -38,8 +42,21 @@ class Encoder:
         self.max_length = max_length
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self.probe_digest = probe_digest(self._tokenizer)
         self._tokenizer.enable_truncation(max_length, direction=truncation_side)
         self._wants_types = types
+
+    def check(self, expected: str | None) -> None:
+        """Raise Refused if the installed library tokenizes otherwise than when that was written.
+
+        `expected` is the probes' digest in model/tokenizer_settings.json.
+        """
+        if expected is not None and self.probe_digest != expected:
+            raise Refused(
+                f"tokenizers {version('tokenizers')} gives other token ids than the library that "
+                "prepared model/tokenizer.json; install the version of requirements.txt here too"
+            )
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return the token ids of `texts`, each an int64 vector."""

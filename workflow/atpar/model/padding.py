@@ -19,40 +19,54 @@ TOLERANCE = 1e-3
 
 def check_padding(
     model: Any, tokenizer: Path, settings: Mapping[str, Any], limit: int, folder: Path
-) -> None:
-    """Refuse a model that scores an entry otherwise once it shares a batch with a longer one.
+) -> list[str] | None:
+    """Return the sides on which an entry may be padded beside a longer one and score as alone.
 
-    That is how a padding side, or a padding id, that the model doesn't reckon with shows. Both
-    entries are cut to `limit` tokens; `settings` are the tokenizer's. Models above
-    LARGEST_COMPARED parameters aren't tried: the check would cost more than it tells.
+    A padding side, or a padding id, that the model doesn't reckon with changes its scores.
+    Entries are cut to `limit` tokens; `settings` are the tokenizer's. None for models above
+    LARGEST_COMPARED parameters: the check would cost more than it tells. Raises AtparError if
+    the tokenizer's own side is none of them.
     """
     if sum(one.numel() for one in model.parameters()) > LARGEST_COMPARED:
-        return
+        return None
     model = model.float()
     model.config.pad_token_id = settings["pad_token_id"]
     encoder = Tokenizer.from_file(str(tokenizer))
     encoder.enable_truncation(limit)
     ids = encoder.encode(SHORT).ids, encoder.encode(LONG).ids
-    left = settings["padding_side"] == "left"
-    rows = [_padded(one, len(ids[1]), settings["pad_token_id"], left) for one in ids]
     try:
         with torch.inference_mode():
             alone = model(input_ids=torch.tensor([ids[0]])).logits[0]
-            together = model(
-                input_ids=torch.tensor([tokens for tokens, _ in rows]),
-                attention_mask=torch.tensor([mask for _, mask in rows]),
-            ).logits[0]
+            together = {
+                side: _beside_longer(model, ids, settings["pad_token_id"], side == "left")
+                for side in ("right", "left")
+            }
     except Exception as error:  # whatever a model can do wrong, torch has a class for
         raise AtparError(
             f"{folder}: the model fails on two entries in a batch: {str(error).strip()[:400]}"
         ) from None
-    if not torch.allclose(alone, together, atol=TOLERANCE, rtol=TOLERANCE):
-        gap = (alone - together).abs().max().item()
+    own = settings["padding_side"]
+    alike = {
+        side: torch.allclose(alone, scores, atol=TOLERANCE, rtol=TOLERANCE)
+        for side, scores in together.items()
+    }
+    if not alike[own]:
+        gap = (alone - together[own]).abs().max().item()
         raise AtparError(
-            f"{folder}: an entry padded on the {settings['padding_side']} beside a longer one gets "
-            f"other scores than alone (by {gap:.3g}); set padding_side in tokenizer_config.json to "
-            "the side that the model was trained with, and pad_token_id in config.json"
+            f"{folder}: an entry padded on the {own} beside a longer one gets other scores than "
+            f"alone (by {gap:.3g}); set padding_side in tokenizer_config.json to the side that "
+            "the model was trained with, and pad_token_id in config.json"
         )
+    return [side for side, same in alike.items() if same]
+
+
+def _beside_longer(model: Any, ids: tuple[list[int], list[int]], padding: int, left: bool) -> Any:
+    """Return the logits of the first entry in a batch with the second."""
+    rows = [_padded(one, len(ids[1]), padding, left) for one in ids]
+    return model(
+        input_ids=torch.tensor([tokens for tokens, _ in rows]),
+        attention_mask=torch.tensor([mask for _, mask in rows]),
+    ).logits[0]
 
 
 def _padded(ids: list[int], width: int, padding: int, left: bool) -> tuple[list[int], list[int]]:

@@ -14,23 +14,10 @@ from transformers import AutoTokenizer
 from atpar.canonical import digest, read_json, write_json, write_text
 from atpar.errors import AtparError
 from atpar.model.files import HUB_TOKENIZER_LIST
+from atpar.model.probes import PROBES, probe_digest
 
 UNKNOWN_LENGTH = 1_000_000
 """transformers states a huge number where the folder has no `model_max_length`."""
-PROBES = (
-    "The quick brown fox jumps over the lazy dog.",
-    "naïve café — Zoë’s 3½ €uro, 100 % ＡＢＣ",
-    "e\u0301 \u00e9 ﬁ ß İ ı Σς",
-    "日本語と中文 한국어 العربية हिन्दी ไทย",
-    "🙂👩‍👩‍👧‍👦🏳️‍🌈 \u200b\u00a0\ufeff",
-    "line\nbreak\ttab  two  spaces ",
-    "[CLS] [SEP] [PAD] [MASK] <s> </s> <pad> <unk>",
-    "CreateVpcEndpointServiceConfiguration x_y-z.9 https://example.org/?a=b&c=%20",
-    "",
-    " ",
-    "\x00\x01\x7f\u202e",
-)
-"""Texts on which the backend must agree with the tokenizer that transformers built."""
 
 
 def prepare_tokenizer(
@@ -129,8 +116,7 @@ def _set_padding_token(tokenizer: Any, pad_token: str | None, folder: Path) -> N
 
 
 def _probe(tokenizer: Any, plain: Tokenizer, folder: Path) -> str:
-    """Return a digest of the probes' token ids, the same from transformers and the backend."""
-    ids = []
+    """Return the digest of the probes' token ids, the same from transformers and the backend."""
     for text in PROBES:
         expected = list(tokenizer(text, truncation=False)["input_ids"])
         found = plain.encode(text).ids
@@ -141,5 +127,4 @@ def _probe(tokenizer: Any, plain: Tokenizer, folder: Path) -> str:
                 f"than transformers (from token {place} on); save the tokenizer again with the "
                 "installed transformers"
             )
-        ids.append(found)
-    return digest(ids)
+    return probe_digest(plain)
