@@ -169,7 +169,7 @@ def _options(before: Path, after: Path) -> Iterator[Row]:
         one, other = (table.get((offer, variant), {}) for table in summaries)
         for subject, items in OPTION.items():
             for item, unit in items:
-                yield _row(subject, item, one.get(item), other.get(item), offer, variant, unit)
+                yield _row(subject, item, *_told(item, one, other), offer, variant, unit)
         one, other = (table.get((offer, variant), {}) for table in balances)
         currencies = {table["currency"] for table in (one, other) if table.get("currency")}
         unit = "/".join(sorted(currencies)) or None
@@ -177,6 +177,12 @@ def _options(before: Path, after: Path) -> Iterator[Row]:
             row = _row("cost", item, one.get(item), other.get(item), offer, variant, unit)
             # Amounts in two currencies have no ratio.
             yield row if len(currencies) < 2 else {**row, "changed": True, "ratio": None}
+
+
+def _told(item: str, *rows: Mapping[str, str | None]) -> list[str | None]:
+    """Return an item of each summary's row; a measured option without failed checks has none."""
+    none = "none" if item == "failed_checks" else None
+    return [(row.get(item) or none) if row else None for row in rows]
 
 
 def _by_option(path: Path) -> dict[tuple[str, str], dict[str, str | None]]:

@@ -1,5 +1,6 @@
 """This campaign beside the earlier one that asked the same question [P36]."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from atpar.report.material import Material
@@ -29,6 +30,24 @@ FORMS: dict[str, Callable[[str], str]] = {
     "1/s": number,
 }
 """How a value is written, by its item or its unit; any other stands as it is."""
+
+TITLES = {
+    "metric_value": "value of the metric",
+    "quality_verdict": "verdict",
+    "failed_checks": "failed checks",
+    "entries_truncated": "truncated entries",
+    "median_s": "median, s",
+    "min_s": "shortest, s",
+    "max_s": "longest, s",
+    "startup_median_s": "start-up, s",
+    "entries_per_s": "entries/s",
+    "engaged_amount": "engaged",
+    "cost_per_deliverable": "per deliverable",
+}
+"""How an item is called on the page; any other keeps its name."""
+
+WITH_RATIO = ("quality", "duration", "cost")
+"""Subjects whose numbers are measured or paid; a ratio of version numbers means nothing."""
 
 CHANGED = {"changed": "caution"}
 
@@ -72,7 +91,7 @@ def _tables(rows: Sequence[Row], earlier: str, campaign: str) -> list[Table]:
         table(
             f"beside-{subject}",
             f"{SUBJECTS[subject][0]}: {earlier} and {campaign}. {SUBJECTS[subject][1]}",
-            _columns(own, earlier, campaign),
+            _columns(own, earlier, campaign, with_ratio=subject in WITH_RATIO),
             own,
             row_headers=sum(any(row.get(key) for row in own) for key in ("offer", "variant")) + 1,
             empty="Neither campaign tells anything of it.",
@@ -85,18 +104,24 @@ def _tables(rows: Sequence[Row], earlier: str, campaign: str) -> list[Table]:
 def _shown(row: Row) -> Row:
     """Return a row with its values written by item or unit, and a word for `changed`."""
     form = FORMS.get(row.get("item", "")) or FORMS.get(row.get("unit", "")) or str
-    values = {key: form(row[key]) if row.get(key) else "" for key in ("before", "after")}
-    unit = f" ({row['unit']})" if row.get("unit") else ""
+    values = {key: form(_short(row.get(key, ""))) for key in ("before", "after")}
+    item = row.get("item", "")
+    currency = f", {row['unit']}" if row.get("subject") == "cost" and row.get("unit") else ""
     return {
         **row,
         **values,
-        "item": row.get("item", "").replace("_", " ") + unit,
+        "item": TITLES.get(item, item) + currency,
         "changed": "changed" if row.get("changed") == "true" else "same",
     }
 
 
-def _columns(rows: Sequence[Row], earlier: str, campaign: str) -> list[Column]:
-    numeric = any(row.get("ratio") for row in rows)
+def _short(value: str) -> str:
+    """Return a SHA-256 by its first digits, so that two of them fit side by side."""
+    return f"{value[:16]}…" if re.fullmatch("[0-9a-f]{64}", value) else value
+
+
+def _columns(rows: Sequence[Row], earlier: str, campaign: str, with_ratio: bool) -> list[Column]:
+    """Return the columns that the rows of one subject use."""
     names = [
         Column(title, key, empty="the offer as a whole" if key == "variant" else "")
         for title, key in (("Offer", "offer"), ("Variant", "variant"))
@@ -106,8 +131,8 @@ def _columns(rows: Sequence[Row], earlier: str, campaign: str) -> list[Column]:
     return [
         *names,
         Column("What", "item"),
-        Column(earlier, "before", wide=True, numeric=numeric, reason="reason"),
-        Column(campaign, "after", wide=True, numeric=numeric, reason="reason"),
-        *([ratio] if numeric else []),
+        Column(earlier, "before", wide=True, numeric=with_ratio, reason="reason"),
+        Column(campaign, "after", wide=True, numeric=with_ratio, reason="reason"),
+        *([ratio] if with_ratio else []),
         Column("Changed", "changed", marks=CHANGED),
     ]
