@@ -212,6 +212,7 @@ def test_two_corpora_with_one_rejected_are_an_incomplete_delivery(recorded):
     rows = rows_of(campaign, "deliverables")
     assert [row["accepted"] for row in rows] == ["true", "true", "true", "false"]
     assert [row["attempt_id"] for row in rows] == ["card/b1/1/1", "card/b1/1/1", "card/b8/1/1", ""]
+    assert [row["entries"] for row in rows] == ["100", "100", "100", ""]
 
 
 def test_a_recovery_variant_pays_for_what_it_recovers(recorded):

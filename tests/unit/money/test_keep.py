@@ -29,11 +29,11 @@ rtx,b8,1,1,out_of_memory,False,2026-12-07T10:30:00Z,2026-12-07T10:40:00Z,600
 rtx,b8,1,2,interrupted,False,2026-12-07T10:40:00Z,,
 rtx,b8,1,3,ok,True,2026-12-07T11:00:00Z,2026-12-07T11:20:00Z,1200.5
 """
-SUMMARY = "offer,variant,entries\nrtx,b1,1000\nrtx,b8,1000\n"
-DELIVERABLES = """offer,variant,deliverable,accepted,attempt_id,reason
-rtx,b1,corpus,True,rtx/b1/1/1,
-rtx,b1,corpus,True,rtx/b1/2/1,the same deliverable again
-rtx,b8,corpus,False,,below the minimum
+SUMMARY = "offer,variant\nrtx,b1\nrtx,b8\n"
+DELIVERABLES = """offer,variant,deliverable,accepted,entries,attempt_id,reason
+rtx,b1,corpus,True,1000,rtx/b1/1/1,
+rtx,b1,corpus,True,1000,rtx/b1/2/1,the same deliverable again
+rtx,b8,corpus,False,,,below the minimum
 """
 PASSES = [["rtx", "b1", 1], ["rtx", "b8", 1], ["rtx", "b1", 2], ["b200", "b1", 1]]
 
@@ -143,6 +143,32 @@ def test_ledger_and_balance_follow_from_the_tables(folder):
     assert first["cost_per_million_entries"] == "220000.00"
     assert (second["deliverables_accepted"], second["cost_per_deliverable"]) == ("0", "")
     assert [row["kind"] for row in packages] == ["engaged", "candidate"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "accepted", "cost", "per_million"),
+    [
+        # Two deliverables of 600 and 400 entries are one pass, not two of 1 000 entries [P33].
+        (["north,True,600", "south,True,400"], "2", "110.00", "220000.00"),
+        # What was rejected isn't among the entries, and the whole amount stays [P30].
+        (["north,True,600", "south,False,"], "1", "220.00", "366666.67"),
+        (["north,True,600", "north,True,600"], "1", "220.00", "366666.67"),
+        (["north,False,", "south,False,"], "0", "", ""),
+        (["north,True,", "south,True,400"], "2", "110.00", ""),
+    ],
+)
+def test_a_million_entries_are_those_of_accepted_deliverables(
+    folder, parts, accepted, cost, per_million
+):
+    head = DELIVERABLES.splitlines()[0]
+    lines = [f"rtx,b1,{part},," for part in parts]
+    write(folder, deliver="\n".join([head, *lines, ""]))
+    plan(folder)
+    _, balance, _ = keep(folder, expected=2)
+    row = balance[0]
+    assert (row["deliverables_expected"], row["deliverables_accepted"]) == ("2", accepted)
+    assert (row["cost_per_deliverable"], row["cost_per_million_entries"]) == (cost, per_million)
+    assert bool(per_million) != bool(row["cost_per_million_entries_reason"])
 
 
 def test_the_ledger_as_focus_rows_adds_up_to_the_same_amounts(folder):

@@ -256,6 +256,7 @@ def _deliverable(
             return {
                 **row,
                 "accepted": True,
+                "entries": found.get("entries"),
                 "attempt_id": attempt["attempt_id"],
                 "seal_digest": seal,
             }

@@ -202,6 +202,7 @@ DELIVERABLES = pa.DataFrameSchema(
         "variant": column("variant"),
         "deliverable": column("name of the expected deliverable"),
         "accepted": column("was it delivered and accepted?", TRUTH),
+        "entries": _optional("entries of it that were delivered and accepted", COUNT),
         "attempt_id": _optional("the pass that delivered it"),
         "reason": _optional("why it isn't accepted"),
         "seal_digest": _optional("digest of the protocol under which it was judged"),

@@ -9,8 +9,12 @@ from atpar.money.calculator import to_cents
 from atpar.money.ledger import hours_cell
 from atpar.money.rental import Rental
 
-DEFINITION = 1
-"""Version of how engaged amounts are carried and divided."""
+DEFINITION = 2
+"""Version of how engaged amounts are carried and divided.
+
+2: a cost per million entries counts the entries of the accepted deliverables, each once; before, it
+counted a whole pass for each of them.
+"""
 MILLION = 1_000_000
 
 
@@ -28,7 +32,8 @@ def balance_rows(
 
     Every option of an offer carries the offer's whole rental and its shared expenses: the rental
     is engaged whichever variant is chosen, and only the ledger's total counts it once. `entries`
-    are those of one deliverable, `flags` sentences on an offer's prices.
+    are those of the accepted deliverables together (None: not known), `flags` sentences on an
+    offer's prices.
     """
     return [
         _row(
@@ -52,8 +57,7 @@ def _row(option, lines, rental, accepted, expected, entries, currency, others, f
     if rental.amount is None:
         amount = None
     per_deliverable, reason = per_unit(amount, accepted)
-    processed = accepted * (entries or 0)
-    per_million, _ = per_unit(None if amount is None else Fraction(amount) * MILLION, processed)
+    per_million, why_not = _per_million(amount, accepted, entries)
     term = [one.term_days for one in rental.tariffs if one.term_days]
     return {
         "offer": offer,
@@ -66,6 +70,7 @@ def _row(option, lines, rental, accepted, expected, entries, currency, others, f
         "cost_per_deliverable": per_deliverable,
         "cost_per_deliverable_reason": reason,
         "cost_per_million_entries": per_million,
+        "cost_per_million_entries_reason": why_not,
         "billing": rental.offer.billing,
         "package_term_days": f"{sum(term):f}" if term else None,
         "window_h": hours_cell(rental.window),
@@ -75,6 +80,16 @@ def _row(option, lines, rental, accepted, expected, entries, currency, others, f
         "shared_with": "; ".join("/".join(other) for other in others),
         "definition": DEFINITION,
     }
+
+
+def _per_million(
+    amount: Decimal | None, accepted: int, entries: int | None
+) -> tuple[Decimal | None, str | None]:
+    """Return the cost of a million entries of what was accepted, or why there is none."""
+    if amount is not None and accepted and entries is None:
+        return None, "how many entries the accepted deliverables hold isn't known"
+    exact = None if amount is None else Fraction(amount) * MILLION
+    return per_unit(exact, entries if accepted else 0)
 
 
 def _reasons(rental: Rental, gaps: Sequence[str]) -> list[str]:

@@ -52,7 +52,7 @@ def keep_ledger(
 
     `offers` are the offers as plain values, `expected` the number of deliverables defined before.
     """
-    options = read_rows(summary, ["offer", "variant", "entries"])
+    options = read_rows(summary, ["offer", "variant"])
     tried = read_rows(attempts, ["offer", "variant", "status", "counted", "finished_utc"])
     measured = {row["offer"] for row in options}
     chosen = [check(Offer, dict(one), "offers table") for one in offers]
@@ -68,13 +68,16 @@ def keep_ledger(
         one.offer: old_prices(engaged_tariffs(one, prices), day, price_age_days) if day else []
         for one in chosen
     }
+    accepted = accepted_parts(
+        read_rows(deliverables, ["offer", "variant", "deliverable", "accepted", "entries"])
+    )
     rows = balance_rows(
         [(row["offer"], row["variant"]) for row in options],
         lines,
         rentals,
-        count_accepted(read_rows(deliverables, ["offer", "variant", "deliverable", "accepted"])),
+        {option: len(own) for option, own in accepted.items()},
         expected,
-        {(row["offer"], row["variant"]): _whole(row["entries"]) for row in options},
+        {option: sum_known(own.values()) for option, own in accepted.items()},
         currency,
         flags,
     )
@@ -151,17 +154,20 @@ def last_day(attempts: Rows) -> date | None:
     return max((datetime.fromisoformat(end).date() for end in ends), default=None)
 
 
-def count_accepted(rows: Rows) -> dict[tuple[str, str], int]:
-    """Return how many different deliverables of each option were accepted [P33]."""
-    accepted: dict[tuple[str, str], set[str]] = {}
+def accepted_parts(rows: Rows) -> dict[tuple[str, str], dict[str, int | None]]:
+    """Return option -> accepted deliverable -> its entries; each deliverable counts once [P33]."""
+    accepted: dict[tuple[str, str], dict[str, int | None]] = {}
     for row in rows:
         if is_true(row["accepted"]):
-            accepted.setdefault((row["offer"], row["variant"]), set()).add(row["deliverable"])
-    return {option: len(names) for option, names in accepted.items()}
+            own = accepted.setdefault((row["offer"], row["variant"]), {})
+            own[row["deliverable"]] = None if row["entries"] is None else int(row["entries"])
+    return accepted
 
 
-def _whole(cell: str | None) -> int | None:
-    return None if cell is None else int(float(cell))
+def sum_known(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of counts; None if one of them isn't known."""
+    counts = list(counts)
+    return None if None in counts else sum(counts)
 
 
 def package_rows(rentals: Iterable[Rental], tariffs: Sequence[Tariff]) -> list[dict[str, Any]]:

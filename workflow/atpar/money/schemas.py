@@ -38,6 +38,7 @@ BALANCE = pa.DataFrameSchema(
         "cost_per_deliverable": column("engaged / accepted [P30]", AMOUNT, missing=True),
         "cost_per_deliverable_reason": column("why it is undefined", missing=True),
         "cost_per_million_entries": column("per million entries accepted", AMOUNT, missing=True),
+        "cost_per_million_entries_reason": column("why there is none", missing=True),
         "billing": column("package or hourly", pa.Check.isin(["package", "hourly"])),
         "package_term_days": column("days of the packages engaged", NUMBER, missing=True),
         "window_h": column("hours from preparation to the last file fetched [P26]", NUMBER),

@@ -15,8 +15,9 @@ from atpar.quality.evidence import (
 )
 from atpar.quality.groups import Group
 from atpar.quality.interval import difference_interval
-from atpar.quality.metrics import Entries, Value, evaluate
+from atpar.quality.metrics import Entries, evaluate
 from atpar.quality.reproduction import Change, compare
+from atpar.quality.values import Value
 from atpar.quality.verdict import Judgement, judge, judge_subgroup
 
 DEFINITION = 1
@@ -37,7 +38,7 @@ def evaluate_option(
     `predictions` and `reference_predictions` are in the order of the passes in `checks` and
     `reference_checks`. The reference pass is the reference variant's first complete one.
     """
-    answers = read_answers(reference, read_json(fingerprint)["labels"], protocol)
+    answers = read_answers(reference, read_json(fingerprint), protocol)
     standard = read_standard(
         read_json(reference_checks)["passes"], reference_predictions, answers, protocol
     )
@@ -174,7 +175,7 @@ def _change(
         return None
     return compare(
         answers.ids,
-        (other.entries.predicted, evidence.entries.predicted),
+        evidence.entries.alike(other.entries),
         (other.path, evidence.path),
         protocol["reproduction"],
     )
@@ -213,7 +214,8 @@ def _deliverables(
 ) -> list[dict[str, Any]]:
     """Return the verdict of each expected deliverable; several are judged by their own entries."""
     if protocol["deliverable_column"] is None:
-        return [{"deliverable": protocol["deliverables"][0], **whole.as_values()}]
+        only = {"deliverable": protocol["deliverables"][0], "entries": len(answers.ids)}
+        return [only | whole.as_values()]
     found = []
     for name, rows in answers.deliverables.items():
         judgement = Judgement()
@@ -226,5 +228,6 @@ def _deliverables(
             judgement,
             name,
         )
-        found.append({"deliverable": name, **judgement.as_values()})
+        count = int(rows.sum())
+        found.append({"deliverable": name, "entries": count, **judgement.as_values()})
     return found
