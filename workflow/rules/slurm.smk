@@ -35,13 +35,28 @@ def whole_node(w):
 
 @cache
 def attempts_so_far():
-    """Return the attempts of every journal in the results, as the calendar reads them."""
-    journals = sorted(Path(RESULTS, "journal").glob("*.jsonl"))
-    return [as_row(record) for path in journals for record in read_attempts(path)]
+    """Return (offer, variant) -> attempts in the results' journals, as the calendar reads them."""
+    found = {}
+    for path in sorted(Path(RESULTS, "journal").glob("*.jsonl")):
+        for row in map(as_row, read_attempts(path)):
+            found.setdefault((row["offer"], row["variant"]), []).append(row)
+    return found
+
+
+@cache
+def calendar_tasks():
+    """Return the rows of the calendar table."""
+    return read_tasks(Path(CAMPAIGN.tables.calendar))
+
+
+@cache
+def option_minutes(offer, variant):
+    """Return the walltime of a pass of an option."""
+    attempts = attempts_so_far().get((offer, variant), [])
+    planned = planned_duration(calendar_tasks(), offer, variant, attempts)
+    return walltime_minutes(planned, CAMPAIGN.protocol.pass_timeout_s, START_AND_END_MIN)
 
 
 def pass_minutes(w):
     """Return the walltime of a pass: what the calendar plans for it, with a margin."""
-    tasks = read_tasks(Path(CAMPAIGN.tables.calendar))
-    planned = planned_duration(tasks, w.offer, w.variant, attempts_so_far())
-    return walltime_minutes(planned, CAMPAIGN.protocol.pass_timeout_s, START_AND_END_MIN)
+    return option_minutes(w.offer, w.variant)

@@ -8,6 +8,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -48,11 +49,19 @@ class Plan:
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name (KeyError if there is none)."""
-        return {variant.variant: variant for variant in self.variants}[name]
+        return self._variants_by_name[name]
 
     def offer(self, name: str) -> Offer:
         """Return the offer of that name (KeyError if there is none)."""
-        return {offer.offer: offer for offer in self.offers}[name]
+        return self._offers_by_name[name]
+
+    @cached_property
+    def _variants_by_name(self) -> dict[str, Variant]:
+        return {variant.variant: variant for variant in self.variants}
+
+    @cached_property
+    def _offers_by_name(self) -> dict[str, Offer]:
+        return {offer.offer: offer for offer in self.offers}
 
 
 def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:

@@ -21,7 +21,13 @@ def code_digest(script: Path, modules: Iterable[str] = ()) -> str:
 
     `modules` names those that run without being imported, such as a worker's own process.
     """
-    files = _closure([script.resolve(), *(_file(module) for module in modules)])
+    return _digest((script.resolve(), *(_file(module) for module in modules)))
+
+
+@cache
+def _digest(scripts: tuple[Path, ...]) -> str:
+    # Asked for with every job of a rule.
+    files = _closure(scripts)
     parts = sorted(f"{path.name}:{_scan(path).digest}" for path in files)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
