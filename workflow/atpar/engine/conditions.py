@@ -2,15 +2,18 @@
 
 import os
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from atpar.engine.cpus import CpuTimes, cpu_times, used_by_others
 from atpar.engine.devices import Device
-from atpar.engine.gpu_state import gpu_state, other_processes
+from atpar.engine.gpu_state import gpu_state, in_use, occupancy, throttling
 
 BUSY_CPUS = 0.5
 """More CPUs than this kept busy by others, while a pass loads, make the machine a busy one."""
+SETTLING_S = 2.0
+"""Utilisation is a mean over up to a second: so long it may be that of a pass that has ended."""
 
 
 @dataclass
@@ -19,42 +22,56 @@ class Conditions:
 
     start_up: CpuTimes | None = field(default_factory=lambda: cpu_times(time.monotonic()))
     others_at_start_up: float | None = None
-    others_on_device: list[str] | None = None
+    on_devices: list[dict[str, Any]] = field(default_factory=list)
     first: CpuTimes | None = None
     values: dict[str, Any] = field(default_factory=dict)
 
-    def before(self, device: Device) -> None:
+    def look_at_devices(
+        self,
+        devices: Sequence[Mapping[str, Any]],
+        wait: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Read what uses the GPUs (of environment.json) before this process does."""
+        for _ in range(round(SETTLING_S / 0.2)):
+            self.on_devices = occupancy(devices)
+            if not any(one["utilisation"] and not one["processes"] for one in self.on_devices):
+                return
+            wait(0.2)
+
+    def before(self) -> None:
         """Read what others used while this pass started up."""
         self.others_at_start_up = used_by_others(self.start_up, cpu_times(time.monotonic()))
-        if device.kind == "cuda":
-            self.others_on_device = other_processes(device.uuid)
 
-    def busy(self, device: Device) -> str | None:
-        """Return what else uses the device, None if nothing is known to."""
+    def busy(self, device: Device) -> tuple[bool | None, str | None]:
+        """Return whether others use the device, None if it can't be told, and a sentence on it."""
         if device.kind == "cpu":
             others = self.others_at_start_up or 0.0
-            if others > BUSY_CPUS:
-                return f"other processes kept {others:.1f} CPUs busy while this pass started up"
-            return None
-        if self.others_on_device:
-            return "processes on the device: " + ", ".join(self.others_on_device)
-        return None
+            used = f"other processes kept {others:.1f} CPUs busy while this pass started up"
+            return others > BUSY_CPUS, used
+        found = [in_use(one) for one in self.on_devices]
+        for answer in (True, None):
+            told = [sentence for used, sentence in found if used is answer]
+            if told:
+                return answer, "; ".join(told)
+        return False, None
 
     def start(self, device: Device) -> None:
         """Read the state just before the clock starts."""
         self.values = {
             "cpus_used_by_others_at_start_up": self.others_at_start_up,
             "load_average_1min": round(os.getloadavg()[0], 2),
-            "processes_on_device": self.others_on_device,
+            "devices_at_start_up": self.on_devices,
             "device_before": gpu_state(device),
         }
         self.first = cpu_times(time.monotonic())
 
     def stop(self, device: Device) -> dict[str, Any]:
         """Read the state just after the clock stopped and return all readings."""
+        after = gpu_state(device)
         others = used_by_others(self.first, cpu_times(time.monotonic()))
         return {
             **self.values,
             "cpus_used_by_others": others,
-            "device_after": gpu_state(device),
+            "device_after": after,
+            "throttled": throttling(after),
         }

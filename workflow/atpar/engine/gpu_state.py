@@ -1,10 +1,13 @@
 """Clocks, heat, power and other processes of a GPU at one moment."""
 
-import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from atpar.engine.devices import Device
 from atpar.engine.nvml import ask, handle_of, nvml
+
+KFD_PROCESSES = Path("/sys/class/kfd/kfd/proc")
 
 
 def gpu_state(device: Device) -> dict[str, Any] | None:
@@ -44,18 +47,71 @@ def _state(library: Any, handle: Any) -> dict[str, Any]:
     return {**values, "reasons": reasons}
 
 
-def other_processes(uuid: str | None) -> list[str] | None:
-    """Return the other compute processes on a GPU, None where that can't be told."""
+THROTTLED = {
+    0x04: "power limit (software)",
+    0x08: "hardware slowdown",
+    0x20: "heat (software)",
+    0x40: "heat (hardware)",
+    0x80: "power brake",
+}
+"""Bits of NVML's throttle reasons that mean lower clocks under load (nvml.h, event reasons)."""
+
+
+def throttling(state: Mapping[str, Any] | None) -> list[str]:
+    """Return why a GPU's clocks were lowered at that moment; none where it isn't known."""
+    bits = (state or {}).get("throttle_reasons") or 0
+    return [name for bit, name in THROTTLED.items() if bits & bit]
+
+
+def occupancy(devices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what uses each GPU (of environment.json) now: processes, and utilisation in percent.
+
+    To be asked before this process has a context on the device: then every process is another
+    one, even where a container doesn't know them by their ids. None is what can't be told.
+    """
+    return [_occupancy(one) for one in devices]
+
+
+def _occupancy(device: Mapping[str, Any]) -> dict[str, Any]:
+    kind, uuid = device["kind"], device["uuid"]
+    found = {"kind": kind, "uuid": uuid, "processes": None, "utilisation": None}
+    if kind == "rocm":
+        return {**found, "processes": _kfd_processes()}
     if uuid is None:
-        return None
+        return found
     try:
         with nvml() as library:
-            found, _ = ask(
-                library,
-                lambda: library.nvmlDeviceGetComputeRunningProcesses(handle_of(library, uuid)),
+            handle = handle_of(library, uuid)
+            processes, _ = ask(
+                library, lambda: library.nvmlDeviceGetComputeRunningProcesses(handle)
             )
+            used, _ = ask(library, lambda: library.nvmlDeviceGetUtilizationRates(handle).gpu)
     except OSError:
+        return found
+    named = None if processes is None else [f"process {one.pid}" for one in processes]
+    return {**found, "processes": named, "utilisation": used}
+
+
+def _kfd_processes(folder: Path = KFD_PROCESSES) -> list[str] | None:
+    """Return the processes that have queues on AMD's GPUs, None where the driver shows none."""
+    if not folder.is_dir():
         return None
-    if found is None:
-        return None
-    return [f"process {one.pid}" for one in found if one.pid != os.getpid()]
+    return [f"process {one.name}" for one in sorted(folder.iterdir())]
+
+
+def in_use(found: Mapping[str, Any]) -> tuple[bool | None, str]:
+    """Return whether a GPU is used by others, None if it can't be told, and a sentence on it.
+
+    A few MiB of memory without a process are the driver's own. NVML tells no utilisation of a MIG
+    slice and none is told of AMD's GPUs: there the list of processes decides.
+    """
+    processes, utilisation = found["processes"], found["utilisation"]
+    if processes:
+        return True, "processes on the device: " + ", ".join(processes)
+    if utilisation:
+        return True, f"the device is {utilisation} % busy, with no process that this machine shows"
+    whole = found["kind"] == "cuda" and str(found["uuid"]).startswith("GPU-")
+    if processes is None or (whole and utilisation is None):
+        what = "processes" if processes is None else "utilisation"
+        return None, f"whether the device is idle isn't known: its driver tells no {what}"
+    return False, "no process on the device"

@@ -1,6 +1,7 @@
 """The GPUs of this machine as their drivers tell of them, in the order in which torch sees them."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,25 @@ def _handles(library: Any) -> Iterator[Any]:
     visible = visible_devices()
     for entry in range(library.nvmlDeviceGetCount()) if visible is None else visible:
         if isinstance(entry, str):
-            yield handle_of(library, entry)
+            handle = handle_of(library, entry)
         else:
-            yield library.nvmlDeviceGetHandleByIndex(entry)
+            handle = library.nvmlDeviceGetHandleByIndex(entry)
+        yield _first_slice(library, handle) or handle
+
+
+def _first_slice(library: Any, handle: Any) -> Any:
+    """Return the first slice of a GPU in MIG mode, which is all that CUDA sees of it; else None."""
+    mode, _ = ask(library, lambda: library.nvmlDeviceGetMigMode(handle)[0])
+    if not mode:
+        return None
+    count, _ = ask(library, lambda: library.nvmlDeviceGetMaxMigDeviceCount(handle))
+    for number in range(count or 0):
+        found, _ = ask(
+            library, partial(library.nvmlDeviceGetMigDeviceHandleByIndex, handle, number)
+        )
+        if found is not None:
+            return found
+    return None
 
 
 def _nvidia(library: Any, handle: Any) -> dict[str, Any]:

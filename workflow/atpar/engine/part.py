@@ -156,4 +156,6 @@ def _encoder(job: Job, fingerprint: dict[str, Any]) -> Encoder:
         raise Refused("no longest input is known for this model; state max_length in the variant")
     side = job.variant["truncation_side"] or settings.get("truncation_side") or "right"
     types = "token_type_ids" in settings["input_names"]
-    return Encoder(Path(job.inputs.tokenizer), limit, side, types)
+    encoder = Encoder(Path(job.inputs.tokenizer), limit, side, types)
+    encoder.check(settings.get("probe_digest"))
+    return encoder

@@ -97,6 +97,7 @@ def _run(attempt: Attempt, path: Path) -> None:
     verify_files(read_json(job.inputs.fingerprint))
     progress.expected = count_entries(Path(job.inputs.corpus))
     conditions = Conditions()
+    conditions.look_at_devices(read_json(job.inputs.environment)["device"]["devices"])
     crew = Crew(job, path)
     part = Part(job, 0, attempt.phases, progress.enter)
     attempt.part = part
@@ -104,6 +105,7 @@ def _run(attempt: Attempt, path: Path) -> None:
     attempt.facts |= {
         "device": part.described(),
         "threads_used": job.threads * job.processes,
+        "in_effect": part.classifier.in_effect,
         "attention_used": part.classifier.attention_used,
         "dtype_used": part.classifier.dtype_used,
     }
@@ -143,12 +145,12 @@ def _take_devices(job: Job) -> None:
 def _look_around(attempt: Attempt, conditions: Conditions) -> None:
     """Note what else uses the machine, or refuse to start beside it, as the protocol says."""
     job, device = attempt.job, attempt.part.device
-    conditions.before(device)
-    busy = conditions.busy(device)
-    if busy and job.protocol["busy_device"] == "refuse":
-        raise Refused(f"the device is busy: {busy}")
-    if busy:
-        attempt.notes.append(f"busy device: {busy}")
+    conditions.before()
+    busy, why = conditions.busy(device)
+    if busy is not False and job.protocol["busy_device"] == "refuse":
+        raise Refused(f"the device isn't known to be idle (protocol.busy_device): {why}")
+    if busy is not False:
+        attempt.notes.append(f"busy device: {why}" if busy else why)
     count = read_json(job.inputs.environment)["device"]["count"]
     if device.kind != "cpu" and job.processes < count:
         attempt.notes.append(f"{job.processes} of {count} GPUs are used")
@@ -167,6 +169,8 @@ def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
         elapsed = time.perf_counter() - start
     finally:
         attempt.facts["conditions"] = conditions.stop(part.device)
+        if throttled := attempt.facts["conditions"]["throttled"]:
+            attempt.notes.append(f"throttled: {', '.join(throttled)}")
         part.remember_peaks()
     if others:
         work = merged(work, others, elapsed)
