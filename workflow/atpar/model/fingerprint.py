@@ -14,9 +14,11 @@ from atpar.model.checked import (
     read_configuration,
     usable_positions,
 )
-from atpar.model.files import HUB_MODEL_LIST
+from atpar.model.files import HUB_MODEL_LIST, TOKENIZER_NAMES
 from atpar.model.header import parameter_dtype, read_headers
 from atpar.model.padding import check_padding
+from atpar.model.revisions import folder_revision
+from atpar.model.stored import check_stored
 from atpar.model.tokenizer import listed
 
 DEFINITION = 1
@@ -43,6 +45,9 @@ def fingerprint_model(
     folder = files[0].parent
     settings = read_json(tokenizer_settings)
     configuration = read_configuration(folder, trust_remote_code)
+    check_stored(files, configuration, folder)
+    tokenizer_files = [path for name in TOKENIZER_NAMES if (path := folder / name).exists()]
+    found_revision = folder_revision(folder, [*files, *tokenizer_files])
     names = label_names(configuration, labels, folder)
     model = load_checked(folder, trust_remote_code, allow_pickle)
     check_vocabulary(model, settings, folder)
@@ -54,7 +59,7 @@ def fingerprint_model(
             "be; set model_max_length in tokenizer_config.json"
         )
     limits = [one for one in (usable, settings["model_max_length"]) if one is not None]
-    check_padding(model, tokenizer, settings, min(limits), folder)
+    sides = check_padding(model, tokenizer, settings, min(limits), folder)
     facts = [
         {"path": str(path), "sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in files
@@ -64,7 +69,7 @@ def fingerprint_model(
         **_digests(facts, names, settings),
         "files": facts,
         "source": source,
-        "revision": revision,
+        "revision": revision or found_revision,
         "architecture": configuration.architectures[0],
         "model_type": configuration.model_type,
         "labels": names,
@@ -73,6 +78,7 @@ def fingerprint_model(
         "usable_length": usable,
         **_weights(files, model),
         "pad_token_id": pad_token_id,
+        "padding_sides": sides,
     }
     write_json(fingerprint, content)
     return content
