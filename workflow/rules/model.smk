@@ -94,8 +94,22 @@ rule check_labels:
     log:
         f"{RESULTS}/logs/check_labels.log",
     params:
-        settings=settings("check_labels", ("pyarrow",)),
+        settings=settings(
+            "check_labels",
+            ("pyarrow",),
+            label_kind=CAMPAIGN.corpus.columns.label_kind,
+            protocol=CAMPAIGN.protocol.model_dump(
+                mode="json",
+                include={
+                    "deliverable_column",
+                    "deliverables",
+                    "metric",
+                    "metrics",
+                    "subgroups",
+                },
+            ),
+        ),
     message:
-        "Check the corpus' labels against the model's"
+        "Check that corpus, protocol and model speak of the same answers"
     script:
         "../scripts/check_labels.py"

@@ -5,15 +5,20 @@ protocol/seal.json. Out: offers/<offer>/environment.json, and for each pass its 
 predictions; beside them, never declared and never deleted, journal/ and attempts/.
 """
 
+import json
+
+from atpar.engine.environment import code_that_inspected
 from atpar.engine.machine import machine_digest
 from atpar.config.combinations import impossible_on
 from atpar.engine.packages import COMPUTING, EXPORTING, computing
-from atpar.protocol.series import check_series
+from atpar.protocol.series import LABELS, check_series
 
-for series in check_series(
+SERIES = check_series(
     [variant.model_dump(mode="json") for variant in PLAN.variants],
     control=CAMPAIGN.protocol.control or (),
-):
+)
+
+for series in SERIES:
     if series.problem:
         logger.warning(f"{CAMPAIGN.tables.variants}: {series.problem}")
 
@@ -37,19 +42,37 @@ def backend_files(variant):
 
 def pass_settings(script, offer, variant, **values):
     """Return the params of a rule that runs a variant on an offer: what its durations depend on."""
-    protocol = {"warm_up", "seed", "deterministic", "pass_timeout_s", "busy_device"}
+    protocol = {
+        "busy_device",
+        "deterministic",
+        "label_threshold",
+        "pass_timeout_s",
+        "seed",
+        "warm_up",
+    }
     return settings(
         script,
         packages=computing(PLAN.variant(variant).backend),
         modules=["atpar.engine.worker"],
         campaign=CAMPAIGN.campaign,
-        variant=PLAN.variant(variant).model_dump(mode="json"),
+        # A series that is renamed, or a recovery declared afterwards, measures nothing again.
+        variant=PLAN.variant(variant).model_dump(mode="json", exclude=LABELS - {"variant"}),
         offer=PLAN.offer(offer).model_dump(
             mode="json", include={"offer", "device", "threads", "lots"}
         ),
         protocol=CAMPAIGN.protocol.model_dump(mode="json", include=protocol),
         **values,
     )
+
+
+def inspection_settings(offer):
+    """Return the params of an inspection; code that would find the same changes nothing."""
+    stated = PLAN.offer(offer).model_dump(mode="json", include={"offer", "device"})
+    values = {"packages": COMPUTING, "offer": stated, "machine": machine_digest()}
+    current = json.loads(settings("inspect_offer", **values))
+    environment = Path(RESULTS, "offers", offer, "environment.json")
+    code = code_that_inspected(environment, stated, current["code"])
+    return canonical_json({**current, "code": code})
 
 
 rule inspect_offer:
@@ -69,12 +92,7 @@ rule inspect_offer:
         cpus_per_task=ALL_CPUS,
         runtime=START_AND_END_MIN,
     params:
-        settings=lambda w: settings(
-            "inspect_offer",
-            packages=COMPUTING,
-            offer=PLAN.offer(w.offer).model_dump(mode="json", include={"offer", "device"}),
-            machine=machine_digest(),
-        ),
+        settings=lambda w: inspection_settings(w.offer),
     message:
         "Inspect this machine as offer {wildcards.offer}"
     script:

@@ -30,6 +30,7 @@ def quality_protocol():
         "deliverable_column",
         "deliverables",
         "metric",
+        "label_threshold",
         "metrics",
         "minimum",
         "reproduction",
@@ -89,7 +90,7 @@ rule evaluate_quality:
     params:
         settings=settings(
             "evaluate_quality",
-            ("numpy", "pyarrow", "scikit-learn"),
+            ("numpy", "pyarrow", "scikit-learn", "scipy"),
             protocol=quality_protocol(),
             own_metrics=own_metrics(),
         ),

@@ -1,7 +1,8 @@
-"""Check that the model can predict every reference label of the corpus."""
+"""Check that model, corpus and protocol speak of the same answers."""
 
 from pathlib import Path
 
+from atpar.model.fits import check_protocol
 from atpar.model.labels import check_labels
 from atpar.stage import stage
 
@@ -10,4 +11,10 @@ with stage(snakemake) as settings:
         reference=Path(snakemake.input.reference),
         fingerprint=Path(snakemake.input.fingerprint),
         labels=Path(snakemake.output.labels),
+        label_kind=settings["label_kind"],
+    )
+    check_protocol(
+        reference=Path(snakemake.input.reference),
+        fingerprint=Path(snakemake.input.fingerprint),
+        protocol=settings["protocol"],
     )

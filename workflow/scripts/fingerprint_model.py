@@ -13,6 +13,7 @@ with stage(snakemake) as settings:
         source=settings["path"] or settings["hub"],
         revision=settings["revision"],
         labels=settings["labels"],
+        head=settings["head"],
         trust_remote_code=settings["trust_remote_code"],
         allow_pickle=settings["allow_pickle"],
         fingerprint=Path(snakemake.output.fingerprint),

@@ -92,10 +92,6 @@ def one_logit(folder, edit):
     )
 
 
-def multi_label(folder, edit):
-    edit(folder / "config.json", problem_type="multi_label_classification")
-
-
 def regression(folder, edit):
     edit(folder / "config.json", problem_type="regression")
 
@@ -139,8 +135,7 @@ def same_labels(folder, edit):
         (extra, "left.over are in the weights, but not in the model"),
         (other_labels, "other shapes than config.json says"),
         (one_logit, "the head has 1 output"),
-        (multi_label, "problem_type is 'multi_label_classification'"),
-        (regression, "problem_type is 'regression'"),
+        (regression, "the head has 2 outputs, but regression means one output"),
         (no_classifier, "architecture is BertModel"),
         (remote_code, "trust_remote_code: true"),
         (other_padding, r"config\.json says pad_token_id 3, the tokenizer pads with 0"),
@@ -319,7 +314,7 @@ def labelled(tmp_path, known, used):
         ),
         (["LABEL_0", "LABEL_1"], ["neg", "pos"], "index order under model.labels"),
         (["0", "1"], ["neg", "pos"], "No label is known to both"),
-        (["neg", "pos"], ["neg", "pos", "neu", "mix"], "1 more are unknown: 'neu'"),
+        (["neg", "pos"], ["neg", "pos", "neu", "mix"], "1 more are unknown: 'mix'"),
         (["0", "1"], ["0.0", "1.0"], "label '0.0'"),
         (["True", "False"], ["true"], "did you mean 'True'"),
     ],
@@ -330,12 +325,17 @@ def test_a_label_that_the_model_cannot_predict(tmp_path, known, used, message):
 
 
 def test_labels_are_written(tmp_path):
-    content = labelled(tmp_path, ["b", "a", "c"], ["a", "b", "a", None])
+    content = labelled(tmp_path, ["b", "a", "c"], ["a", "b", "a"])
     assert content == read_json(tmp_path / "labels.json")
     assert content["labels"] == ["b", "a", "c"]
     assert content["reference_labels"] == ["a", "b"]
     assert content["unused_labels"] == ["c"]
     assert labelled(tmp_path, ["a", "b"], [None])["reference_labels"] == []
+
+
+def test_some_answers_and_not_others(tmp_path):
+    with pytest.raises(AtparError, match="id 'e1' has no reference answer"):
+        labelled(tmp_path, ["a", "b"], ["a", None])
 
 
 def test_hub_revisions_are_fetched_by_pattern(tmp_path, monkeypatch, saved):

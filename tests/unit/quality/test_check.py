@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from atpar.canonical import file_digest
+from atpar.model.heads import head_of
 from atpar.quality.check import check_pass
 from atpar.quality.predictions import score_pairs
 
@@ -52,8 +53,9 @@ class Case:
         if self.record["predictions_digest"] is None:
             self.record["predictions_digest"] = file_digest(self.path)
         expected = pa.array(self.campaign.ids, pa.large_string())
-        labels = json.loads((self.campaign.folder / "model/fingerprint.json").read_text())["labels"]
-        return check_pass(self.record, self.path, expected, labels, self.campaign.digests)
+        model = json.loads((self.campaign.folder / "model/fingerprint.json").read_text())
+        head = head_of(model, None)
+        return check_pass(self.record, self.path, expected, head, self.campaign.digests)
 
 
 def doubled(case):

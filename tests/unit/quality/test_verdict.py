@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from atpar.errors import AtparError
 from atpar.quality.boundary import drop, reaches, within
-from atpar.quality.metrics import Value
+from atpar.quality.values import Value
 from atpar.quality.verdict import Judgement, judge, judge_subgroup
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
@@ -260,7 +260,7 @@ def test_a_reference_label_that_the_model_does_not_have_is_refused(recorded):
     labels = table["label"].to_pylist()
     labels[3] = "LABEL_1"
     pq.write_table(table.set_column(1, "label", pa.array(labels)), path)
-    with pytest.raises(AtparError, match=r"entry 003 has the label LABEL_1.*label_map"):
+    with pytest.raises(AtparError, match=r"entry 003 has the answer LABEL_1.*label_map"):
         campaign.judge()
 
 

@@ -155,9 +155,9 @@ def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
 
 
 def _kind(value: Any) -> str:
-    names = {_Fraction: "a fractional number", list: "a list", dict: "an object", type(None): "null"}
-    if isinstance(value, _Number):
-        return "a number"
+    names = {list: "a list", dict: "an object", type(None): "null"}
+    if isinstance(value, (_Number, _Fraction)):
+        return "a number" if isinstance(value, _Number) else "a fractional number"
     return names.get(type(value), f"a {type(value).__name__}")
 
 

@@ -44,7 +44,8 @@ def read_rows(
 ) -> Iterator[Rows]:
     """Yield the rows of one file, checked: ids, texts, labels and splits are there and valid.
 
-    `columns` and `dialect` are the configuration's. Raises AtparError with file, row, id and column.
+    `columns` and `dialect` are the configuration's. Raises AtparError with file, row, id and
+    column.
     """
     first_row, wanted = 1, roles(columns)
     with ExitStack() as stack:

@@ -99,6 +99,8 @@ def assign(
             measured.eligible,
             ranges,
             sample["seed"],
+            # Combinations of several labels are no classes: most of them are rare.
+            keep_rare=measured.label_kind == "single" and sample["rare_classes"] == "keep",
         )
         places = passage(places, sample["order"], sample["seed"])
     order[places] = np.arange(len(places))

@@ -27,6 +27,7 @@ from atpar.engine.part import Part
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores
 from atpar.engine.span import Work
+from atpar.model.heads import read_head
 
 
 class MemberFailed(Exception):
@@ -132,12 +133,12 @@ def member(path: Path, number: int, leader: int) -> int:
 
 def _scores(job: Job) -> Scores:
     """Map the scores that the leader has made; it makes them before anything is computed."""
-    labels = json.loads(Path(job.inputs.labels).read_text(encoding="utf-8"))["labels"]
+    head = read_head(Path(job.inputs.labels), job.protocol)
     entries = count_entries(Path(job.inputs.corpus))
     deadline = time.monotonic() + 60
     while not Scores.are_made(Path(job.folder)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return Scores(Path(job.folder), entries, len(labels), create=False)
+    return Scores(Path(job.folder), entries, len(head.labels), create=False)
 
 
 if __name__ == "__main__":

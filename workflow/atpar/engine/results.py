@@ -8,12 +8,13 @@ allocated beforehand: a disk that is full says so as an error instead of a bus e
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from atpar.canonical import whole_file
+from atpar.model.heads import Head
 
 SCORES, DONE = "scores.f32", "done.u1"
 CHUNK = 16384
@@ -68,21 +69,12 @@ def _mapped(path: Path, dtype: type, mode: str, shape: tuple[int, ...]) -> np.nd
     return np.memmap(path, dtype, mode, shape=shape)
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the probabilities of each row (float32); rows with NaN or infinity become NaN."""
-    logits = logits.astype(np.float32, copy=False)
-    with np.errstate(invalid="ignore", over="ignore"):
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
-
-
-def write_predictions(
-    path: Path, corpus: Path, labels: Sequence[str], scores: Scores | None
-) -> int:
+def write_predictions(path: Path, corpus: Path, head: Head, scores: Scores | None) -> int:
     """Write the predictions table whole and return the number of entries in it.
 
-    Columns: id, predicted (label of the largest score; null where a score isn't finite), scores
-    (float32, one for each class, in the order of `labels`, which the schema's metadata holds).
+    Columns: id, predicted (the label, list of labels or number that the head predicts from the
+    scores; null where one isn't finite), scores (float32, one for each label, in the order that
+    the schema's metadata holds).
     Entries without scores are left out; with `scores` None the table has no rows.
     """
     import pyarrow as pa
@@ -91,22 +83,20 @@ def write_predictions(
     schema = pa.schema(
         [
             ("id", pa.string()),
-            ("predicted", pa.string()),
-            ("scores", pa.list_(pa.float32(), len(labels))),
+            ("predicted", head.column_type()),
+            ("scores", pa.list_(pa.float32(), len(head.labels))),
         ],
-        metadata={"labels": json.dumps(list(labels), ensure_ascii=False)},
+        metadata={"labels": json.dumps(list(head.labels), ensure_ascii=False)},
     )
-    names = np.array([*labels, None], dtype=object)
     written = 0
     with whole_file(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
         for start, ids in _ids(corpus) if scores is not None else ():
             kept = np.flatnonzero(scores.done[start : start + len(ids)])
             values = np.asarray(scores.values[start : start + len(ids)][kept])
-            best = np.where(np.isfinite(values).all(axis=1), values.argmax(axis=1), -1)
             flat = pa.array(values.reshape(-1), pa.float32())
             columns = [
                 ids.take(pa.array(kept)).cast(pa.string()),
-                pa.array(names[best], pa.string()),
+                head.column(values),
                 pa.FixedSizeListArray.from_arrays(flat, type=schema.field("scores").type),
             ]
             writer.write_batch(pa.record_batch(columns, schema=schema))
@@ -114,18 +104,18 @@ def write_predictions(
     return written
 
 
-def salvage_predictions(folder: Path, path: Path, corpus: Path, labels: Sequence[str]) -> int:
+def salvage_predictions(folder: Path, path: Path, corpus: Path, head: Head) -> int:
     """Write what a killed worker left as the predictions table; return its number of entries.
 
     Without anything left the table has no rows.
     """
     scores = None
     done, values = folder / DONE, folder / SCORES
-    if done.exists() and values.exists() and labels:
+    if done.exists() and values.exists() and head.labels:
         entries = done.stat().st_size
-        if values.stat().st_size == entries * len(labels) * 4:
-            scores = Scores(folder, entries, len(labels), create=False)
-    written = write_predictions(path, corpus, labels, scores)
+        if values.stat().st_size == entries * len(head.labels) * 4:
+            scores = Scores(folder, entries, len(head.labels), create=False)
+    written = write_predictions(path, corpus, head, scores)
     if scores is not None:
         scores.remove()
     return written

@@ -30,6 +30,7 @@ from atpar.engine.results import salvage_predictions, write_predictions
 from atpar.errors import AtparError
 from atpar.journal import journal
 from atpar.journal.attempts import alive, next_number, read_progress, reconcile
+from atpar.model.heads import Head, read_head
 from atpar.protocol.software import versions
 
 LOG_LINES = 20
@@ -80,8 +81,8 @@ def measure_pass(one: Pass) -> dict[str, Any]:
     Raises AtparError when the journal can't be written, and SystemExit when a person or the end of
     Snakemake interrupts it: the attempt is recorded, and the pass is still to be measured.
     """
-    labels = _labels(one.inputs)
-    record_interrupted(one.results, one.offer, Path(one.inputs.corpus), labels)
+    head = read_head(Path(one.inputs.labels), one.settings["protocol"])
+    record_interrupted(one.results, one.offer, Path(one.inputs.corpus), head)
     clock = WallAndMonotonic()
     number = next_number(one.journal, one.variant, one.repetition)
     folder = one.folder(number)
@@ -102,12 +103,12 @@ def measure_pass(one: Pass) -> dict[str, Any]:
         journal.append(one.journal, {**event, "event": "started", "record": record})
         try:
             finished = _attempt(one, record, folder, lock, snakemake, clock)
-            finished = _published(one, finished, folder, labels)
+            finished = _published(one, finished, folder, head)
         except Interrupted as stop:
             finished = finished_record(
                 record, Outcome("interrupted", str(stop)), {}, read_progress(folder), clock
             )
-            finished |= _salvaged(folder, Path(one.inputs.corpus), labels)
+            finished |= _salvaged(folder, Path(one.inputs.corpus), head)
             journal.append(one.journal, {**event, "event": "finished", "record": finished})
             raise SystemExit(f"{one.offer}/{one.variant}/{one.repetition}: {stop}") from None
         journal.append(one.journal, {**event, "event": "finished", "record": finished})
@@ -116,7 +117,7 @@ def measure_pass(one: Pass) -> dict[str, Any]:
     return finished
 
 
-def record_interrupted(results: Path, offer: str, corpus: Path, labels: list[str]) -> None:
+def record_interrupted(results: Path, offer: str, corpus: Path, head: Head) -> None:
     """Record attempts of an offer that were killed together with their supervisor."""
 
     def folder_of(record: Mapping[str, Any]) -> Path:
@@ -124,7 +125,7 @@ def record_interrupted(results: Path, offer: str, corpus: Path, labels: list[str
         return results / "attempts" / offer / record["variant"] / name
 
     def salvage(_: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        return _salvaged(folder, corpus, labels)
+        return _salvaged(folder, corpus, head)
 
     reconcile(results / "journal" / f"{offer}.jsonl", folder_of, salvage)
 
@@ -196,14 +197,12 @@ def _outcome(
     return outcome_of_exit(ended.returncode, grown, _log_tail(folder))
 
 
-def _published(
-    one: Pass, record: dict[str, Any], folder: Path, labels: list[str]
-) -> dict[str, Any]:
+def _published(one: Pass, record: dict[str, Any], folder: Path, head: Head) -> dict[str, Any]:
     """Copy the attempt's predictions to the pass's file; a full disk makes a failed attempt."""
     kept = folder / "predictions.parquet"
     try:
         if record["status"] != "ok":
-            record = {**record, **_salvaged(folder, Path(one.inputs.corpus), labels)}
+            record = {**record, **_salvaged(folder, Path(one.inputs.corpus), head)}
         with whole_file(one.predictions) as temporary:
             shutil.copyfile(kept, temporary)
         return {
@@ -218,25 +217,21 @@ def _published(
             "phase": "write",
             "reason": record["reason"] or f"predictions can't be written: {error.strerror}",
         }
-        write_predictions(one.predictions, Path(one.inputs.corpus), labels, None)
+        write_predictions(one.predictions, Path(one.inputs.corpus), head, None)
         return judged(failed)
 
 
-def _salvaged(folder: Path, corpus: Path, labels: list[str]) -> dict[str, Any]:
+def _salvaged(folder: Path, corpus: Path, head: Head) -> dict[str, Any]:
     """Turn what a killed worker left into a predictions table and return the fields it gives."""
     kept = folder / "predictions.parquet"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        salvage_predictions(folder, kept, corpus, labels)
+        salvage_predictions(folder, kept, corpus, head)
     return {
         "predictions_path": str(kept),
         "predictions_digest": file_digest(kept),
         "entries_completed": count_entries(kept),
     }
-
-
-def _labels(inputs: Inputs) -> list[str]:
-    return json.loads(Path(inputs.labels).read_text(encoding="utf-8"))["labels"]
 
 
 def _result(folder: Path) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from atpar.engine.refused import Refused
 from atpar.engine.results import Scores, write_predictions
 from atpar.engine.span import Work
 from atpar.engine.weights import verify_files
+from atpar.model.heads import read_head
 
 
 @dataclass
@@ -111,8 +112,8 @@ def _run(attempt: Attempt, path: Path) -> None:
     }
     _look_around(attempt, conditions)
 
-    labels = read_json(job.inputs.labels)["labels"]
-    scores = Scores(attempt.folder, progress.expected, len(labels))
+    head = read_head(Path(job.inputs.labels), job.protocol)
+    scores = Scores(attempt.folder, progress.expected, len(head.labels))
     progress.count = (lambda: scores.completed) if job.processes > 1 else None
     part.get_ready(scores, progress.advance)
     crew.wait_until_ready()
@@ -123,7 +124,7 @@ def _run(attempt: Attempt, path: Path) -> None:
 
     progress.enter("write")
     corpus = Path(job.inputs.corpus)
-    write_predictions(attempt.folder / "predictions.parquet", corpus, labels, scores)
+    write_predictions(attempt.folder / "predictions.parquet", corpus, head, scores)
     scores.remove()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from atpar.errors import AtparError
+from atpar.model.heads import BINARY, SINGLE_LABEL
 
 POSITIONS = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len")
 """How configurations name the number of positions."""
@@ -16,8 +17,7 @@ NAMED = 4
 def read_configuration(folder: Path, trust_remote_code: bool) -> Any:
     """Return the model's configuration once it is one that this product can run.
 
-    Raises AtparError for remote code unless allowed, and for heads that aren't single-label
-    classification over at least two classes.
+    Raises AtparError for remote code unless allowed, and for models without a classification head.
     """
     from transformers import AutoConfig
 
@@ -39,7 +39,6 @@ def read_configuration(folder: Path, trust_remote_code: bool) -> Any:
         )
     except Exception as error:  # unknown types, remote code, values of the wrong type
         raise AtparError(f"{folder}/config.json: {str(error).strip()[:400]}") from None
-    _check_head(configuration, folder)
     return configuration
 
 
@@ -52,22 +51,15 @@ def _stated(folder: Path) -> Mapping[str, Any]:
         raise AtparError(f"{folder}/config.json: can't be read as JSON ({error})") from None
 
 
-def _check_head(configuration: Any, folder: Path) -> None:
-    kind = configuration.problem_type
-    if kind in ("regression", "multi_label_classification"):
-        raise AtparError(
-            f"{folder}/config.json: problem_type is {kind!r}; only a single label an entry can be "
-            "judged, since a largest score says nothing there"
-        )
-    if configuration.num_labels < 2:
-        raise AtparError(
-            f"{folder}/config.json: the head has {configuration.num_labels} output, and the "
-            "largest of one score is always the same class; use a head with one output a class"
-        )
+def label_names(
+    configuration: Any, given: Sequence[str] | None, folder: Path, kind: str = SINGLE_LABEL
+) -> list[str]:
+    """Return the labels in index order: those of `model.labels`, else the model's own.
 
-
-def label_names(configuration: Any, given: Sequence[str] | None, folder: Path) -> list[str]:
-    """Return the labels in index order: those of `model.labels`, else the model's own."""
+    A `binary` head has one output and two labels.
+    """
+    if kind == BINARY:
+        return _distinct(list(given), folder)
     count = configuration.num_labels
     own = {int(number): str(name) for number, name in configuration.id2label.items()}
     if sorted(own) != list(range(count)):
@@ -80,6 +72,10 @@ def label_names(configuration: Any, given: Sequence[str] | None, folder: Path) -
         raise AtparError(
             f"model.labels names {len(names)} labels, but the head has {count} outputs"
         )
+    return _distinct(names, folder)
+
+
+def _distinct(names: list[str], folder: Path) -> list[str]:
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise AtparError(f"{folder}: two outputs are labelled {sorted(repeated)[0]!r}")

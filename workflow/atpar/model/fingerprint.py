@@ -16,6 +16,7 @@ from atpar.model.checked import (
 )
 from atpar.model.files import HUB_MODEL_LIST, TOKENIZER_NAMES
 from atpar.model.header import parameter_dtype, read_headers
+from atpar.model.heads import SINGLE_LABEL, head_kind
 from atpar.model.padding import check_padding
 from atpar.model.revisions import folder_revision
 from atpar.model.stored import check_stored
@@ -34,11 +35,13 @@ def fingerprint_model(
     trust_remote_code: bool,
     allow_pickle: bool,
     fingerprint: Path,
+    head: str | None = None,
 ) -> dict[str, Any]:
     """Check the model by loading it once on the CPU, and write what it is made of.
 
     `files` are configuration and weights (or a hub revision's list of them); `source` is the
-    folder or hub id, `labels` the configuration's names in index order. Returns the fingerprint.
+    folder or hub id, `labels` the configuration's names in index order, `head` what it says of the
+    outputs' meaning. Returns the fingerprint.
     Raises AtparError, with the remedy, for every model that passes couldn't measure.
     """
     files = listed(files, HUB_MODEL_LIST)
@@ -48,7 +51,10 @@ def fingerprint_model(
     check_stored(files, configuration, folder)
     tokenizer_files = [path for name in TOKENIZER_NAMES if (path := folder / name).exists()]
     found_revision = folder_revision(folder, [*files, *tokenizer_files])
-    names = label_names(configuration, labels, folder)
+    outputs = configuration.num_labels
+    where = f"{folder}/config.json"
+    kind = head_kind(configuration.problem_type, outputs, head, labels, where)
+    names = label_names(configuration, labels, folder, kind)
     model = load_checked(folder, trust_remote_code, allow_pickle)
     check_vocabulary(model, settings, folder)
     pad_token_id = padding_token_id(configuration, settings, folder)
@@ -66,13 +72,14 @@ def fingerprint_model(
     ]
     content = {
         "definition": DEFINITION,
-        **_digests(facts, names, settings),
+        **_digests(facts, names, kind, settings),
         "files": facts,
         "source": source,
         "revision": revision or found_revision,
         "architecture": configuration.architectures[0],
         "model_type": configuration.model_type,
         "labels": names,
+        "head": kind,
         "problem_type": configuration.problem_type,
         "max_positions": positions,
         "usable_length": usable,
@@ -84,11 +91,16 @@ def fingerprint_model(
     return content
 
 
-def _digests(facts: list[dict], names: list[str], settings: dict[str, Any]) -> dict[str, str]:
+def _digests(
+    facts: list[dict], names: list[str], kind: str, settings: dict[str, Any]
+) -> dict[str, str]:
     """Return the digests of configuration, weights and tokenizer, and of all of it."""
     by_name = {Path(one["path"]).name: one["sha256"] for one in facts}
+    stated = {"config": by_name.pop("config.json"), "labels": names}
+    if kind != SINGLE_LABEL:  # one and the same configuration can be read in several ways
+        stated["head"] = kind
     parts = {
-        "config_digest": digest({"config": by_name.pop("config.json"), "labels": names}),
+        "config_digest": digest(stated),
         "weights_digest": digest(by_name),
         "tokenizer_digest": settings["tokenizer_digest"],
     }

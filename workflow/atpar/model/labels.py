@@ -1,55 +1,108 @@
-"""Do the corpus' reference labels and the model's labels speak of the same classes?"""
+"""Do the corpus' reference answers and the model's speak of the same?"""
 
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from atpar.canonical import read_json, write_json
+from atpar.corpus.answers import answer_codes, label_sets
 from atpar.errors import AtparError, did_you_mean
+from atpar.model.heads import Head, head_of
 
 DEFINITION = 1
+MEANT = {"single": "one label", "multiple": "several labels", "number": "a number"}
 
 
-def check_labels(reference: Path, fingerprint: Path, labels: Path) -> dict[str, Any]:
-    """Write which of the model's labels the reference uses.
+def check_labels(
+    reference: Path, fingerprint: Path, labels: Path, label_kind: str = "single"
+) -> dict[str, Any]:
+    """Write the model's labels and head, and which of the labels the reference uses.
 
-    `reference` is corpus/reference.parquet (the label map applied), `fingerprint` the model's.
-    Raises AtparError for a reference label that the model can't predict, with an id that has it.
+    `reference` is corpus/reference.parquet (the label map applied), `fingerprint` the model's,
+    `label_kind` what the configuration says that an answer is. Raises AtparError for answers of
+    another kind than the model's, and for one that the model can't give, with an id that has it.
     """
-    known = read_json(fingerprint)["labels"]
+    head = head_of(read_json(fingerprint), None)
     table = pq.read_table(reference, columns=["id", "label"])
-    used = pc.unique(table["label"].drop_null()).to_pylist()
-    unknown = sorted(set(used) - set(known))
-    if unknown:
-        raise AtparError(_explain(unknown, used, known, table))
+    used: set[str] = set()
+    if answered(table):
+        _check_kinds(head, label_kind)
+        used = used_labels(table, head)
     content = {
         "definition": DEFINITION,
-        "labels": known,
+        "labels": list(head.labels),
+        "head": head.kind,
         "reference_labels": sorted(used),
-        "unused_labels": [name for name in known if name not in used],
+        "unused_labels": [name for name in head.labels if name not in used],
     }
     write_json(labels, content)
     return content
 
 
-def _explain(unknown: list[str], used: list[str], known: list[str], table: pa.Table) -> str:
-    place = pc.index(table["label"], unknown[0]).as_py()
-    example = table["id"][place].as_py()
+def answered(table: pa.Table) -> bool:
+    """Return whether the reference table has any answer."""
+    return table["label"].null_count < table.num_rows
+
+
+def _check_kinds(head: Head, kind: str) -> None:
+    if head.answer != kind:
+        raise AtparError(
+            f"the model's head is {head.kind}, so an answer is {MEANT[head.answer]}, but the "
+            f"corpus' answers are {MEANT[kind]} each (corpus.columns.label_kind is {kind!r}); set "
+            f"it to {head.answer!r} if the corpus has such answers, or model.head to what the "
+            "model was trained for"
+        )
+
+
+def used_labels(table: pa.Table, head: Head) -> set[str]:
+    """Return the labels that the reference answers use; refuse an answer that isn't known."""
+    labels = list(head.labels)
+    codes, known = answer_codes(table["label"].combine_chunks(), labels, head.answer)
+    absent = table["label"].is_null().to_numpy()
+    if absent.any():
+        place = int(absent.argmax())
+        raise AtparError(
+            f"corpus: id {table['id'][place].as_py()!r} has no reference answer, though others "
+            "have one; give each entry its answer, or set corpus.columns.label: null"
+        )
+    if not known.all():
+        raise AtparError(_explain(table, known, head))
+    if head.answer == "number":
+        return set()
+    if head.answer == "multiple":
+        return {name for name, flags in zip(labels, codes.T, strict=True) if flags.any()}
+    return {labels[code] for code in set(codes.tolist())}
+
+
+def _explain(table: pa.Table, known: np.ndarray, head: Head) -> str:
+    """Return what is wrong with the first answer that isn't known, and with how many more."""
+    labels = list(head.labels)
+    place = int((~known).argmax())
+    own = _named(table["label"][place].as_py(), head)
+    used = {one for text in pc.unique(table["label"]).to_pylist() for one in _named(text, head)}
+    first = next(one for one in own if one not in labels)
+    others = sorted(used - set(labels) - {first})
     text = (
-        f"corpus: label {unknown[0]!r} (id {example!r}) is none of the model's labels; "
-        + did_you_mean(unknown[0], known)
+        f"corpus: label {first!r} (id {table['id'][place].as_py()!r}) is none of the model's "
+        "labels; " + did_you_mean(first, labels)
     )
-    if len(unknown) > 1:
-        text += f" {len(unknown) - 1} more are unknown: {', '.join(map(repr, unknown[1:6]))}"
-    if all(re.fullmatch(r"LABEL_\d+", name) for name in known):
+    if others:
+        text += f" {len(others)} more are unknown: {', '.join(map(repr, others[:5]))}"
+    if all(re.fullmatch(r"LABEL_\d+", name) for name in labels):
         return text + (
             ". The model's labels have no names of their own; give them in index order under "
             "model.labels"
         )
-    if not set(used) & set(known):
+    if not used & set(labels):
         text += ". No label is known to both: is this the model for this corpus?"
     return text + ". Where they are only spelt differently, map them with corpus.label_map"
+
+
+def _named(answer: str, head: Head) -> list[str]:
+    """Return the labels that one answer names."""
+    return label_sets([answer])[0] if head.answer == "multiple" else [answer]

@@ -12,7 +12,15 @@ import pyarrow.parquet as pq
 from pandera.errors import SchemaErrors
 
 from atpar.canonical import file_digest, read_json, write_json
-from atpar.quality.predictions import column, label_codes, score_batches, score_labels
+from atpar.model.heads import (
+    BINARY,
+    MULTI_LABEL,
+    REGRESSION,
+    SINGLE_LABEL,
+    Head,
+    head_of,
+)
+from atpar.quality.predictions import column, predicted_answers, score_batches, score_labels
 from atpar.quality.schema import EXAMPLES, PREDICTIONS, column_problems
 
 DEFINITION = 1
@@ -48,16 +56,18 @@ def check_option(
     `corpus` the evaluation's digest, `seal` the protocol's.
     """
     expected = column(reference, "id")
-    labels = read_json(fingerprint)["labels"]
+    model = read_json(fingerprint)
+    sealed = read_json(seal)
+    head = head_of(model, sealed["sealed"]["protocol"].get("label_threshold"))
     digests = {
         "evaluation_digest": read_json(corpus)["evaluation_digest"],
-        "model_digest": read_json(fingerprint)["model_digest"],
-        "seal_digest": read_json(seal)["digest"],
+        "model_digest": model["model_digest"],
+        "seal_digest": sealed["digest"],
     }
     passes = []
     for path, predicted in zip(records, predictions, strict=True):
         record = read_json(path)
-        findings = check_pass(record, predicted, expected, labels, digests)
+        findings = check_pass(record, predicted, expected, head, digests)
         passes.append(
             {"repetition": record["repetition"], "attempt_id": record["attempt_id"], **findings}
         )
@@ -71,13 +81,14 @@ def check_pass(
     record: dict[str, Any],
     predictions: Path,
     expected: pa.Array,
-    labels: list[str],
+    head: Head,
     digests: dict[str, str],
 ) -> dict[str, Any]:
     """Return the findings for one pass as plain values, ready for the checks file."""
     findings = Findings()
     check_record(record, predictions, len(expected), digests, findings)
-    problems = column_problems(pq.read_schema(predictions), len(labels))
+    labels = list(head.labels)
+    problems = column_problems(pq.read_schema(predictions), len(labels), head.answer)
     named = score_labels(predictions)
     if not problems and named != labels:
         problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
@@ -90,7 +101,7 @@ def check_pass(
     else:
         observed = column(predictions, "id")
         check_ids(observed.drop_null(), expected, findings)
-        rows_ok = check_rows(observed, predictions, labels, findings)
+        rows_ok = check_rows(observed, predictions, head, findings)
         if record["entries_completed"] != len(observed):
             findings.fail(
                 "counts",
@@ -186,28 +197,27 @@ def no_facts(expected: int) -> dict[str, Any]:
     return {**known, **dict.fromkeys(unknown)}
 
 
-def check_rows(
-    observed: pa.Array, predictions: Path, labels: list[str], findings: Findings
-) -> bool:
+def check_rows(observed: pa.Array, predictions: Path, head: Head, findings: Findings) -> bool:
     """Check each row's label and scores, batch by batch; return whether every row is right."""
-    predicted = column(predictions, "predicted")
-    codes = label_codes(predicted, labels)
+    predicted, known = predicted_answers(predictions, head)
     failures: dict[str, list[int]] = {}
     counts: dict[str, int] = {}
     start = 0
     for scores in score_batches(predictions):
         rows = slice(start, start + len(scores))
-        frame = row_facts(observed[rows.start : rows.stop], codes[rows], scores)
+        ids = observed[rows.start : rows.stop]
+        frame = row_facts(ids, predicted[rows], known[rows], scores, head)
         for check, (count, examples) in failing_rows(frame).items():
             counts[check] = counts.get(check, 0) + count
             failures.setdefault(check, []).extend(start + row for row in examples)
         start += len(scores)
+    written = pq.read_table(predictions, columns=["predicted"]).column(0) if failures else None
+    meaning = {**_MEANING, "scores_argmax": _NOT_FOLLOWING[head.kind]}
     for check, rows in failures.items():
         shown = [
-            f"{observed[row]} (row {row + 1}, predicted {predicted[row]})"
-            for row in rows[:EXAMPLES]
+            f"{observed[row]} (row {row + 1}, predicted {written[row]})" for row in rows[:EXAMPLES]
         ]
-        findings.fail(check, f"{_MEANING[check]} in {counts[check]} rows: {', '.join(shown)}")
+        findings.fail(check, f"{meaning[check]} in {counts[check]} rows: {', '.join(shown)}")
     return not failures
 
 
@@ -215,25 +225,30 @@ _MEANING = {
     "ids_absent": "the id is absent",
     "labels": "the predicted label is none of the model's",
     "scores_finite": "a score is not a finite number",
-    "scores_argmax": "the predicted label hasn't the largest score",
+}
+_NOT_FOLLOWING = {
+    SINGLE_LABEL: "the predicted label hasn't the largest score",
+    BINARY: "the predicted label isn't the one on its side of the threshold",
+    MULTI_LABEL: "the predicted labels aren't those whose scores reach the threshold",
+    REGRESSION: "the predicted number isn't the score",
 }
 
 
-def row_facts(ids: pa.Array, codes: np.ndarray, scores: np.ndarray) -> pd.DataFrame:
+def row_facts(
+    ids: pa.Array, predicted: np.ndarray, known: np.ndarray, scores: np.ndarray, head: Head
+) -> pd.DataFrame:
     """Return the frame that the schema PREDICTIONS describes, for one batch of rows.
 
-    `label_has_top_score` is true where it can't be said (unknown label, score not finite), so
-    that one fault fails one check.
+    `follows_scores` is true where it can't be said (unknown label, score not finite), so that one
+    fault fails one check. A number is absent only where its score isn't finite.
     """
     finite = np.isfinite(scores).all(axis=1)
-    judged = finite & (codes >= 0)
-    own = np.take_along_axis(scores, np.maximum(codes, 0)[:, None], axis=1)[:, 0]
     return pd.DataFrame(
         {
             "id": pd.arrays.ArrowExtensionArray(ids),
-            "predicted_code": codes,
+            "answer_known": known,
             "scores_finite": finite,
-            "label_has_top_score": ~judged | (own >= scores.max(axis=1, initial=-np.inf)),
+            "follows_scores": ~(finite & known) | head.follows(predicted, scores),
         }
     )
 
@@ -246,9 +261,9 @@ def failing_rows(frame: pd.DataFrame) -> dict[str, tuple[int, list[int]]]:
         shown = error.failure_cases.groupby("check")["index"].agg(list)
         totals = {
             "ids_absent": frame["id"].isna(),
-            "labels": frame["predicted_code"] < 0,
+            "labels": ~frame["answer_known"],
             "scores_finite": ~frame["scores_finite"],
-            "scores_argmax": ~frame["label_has_top_score"],
+            "scores_argmax": ~frame["follows_scores"],
         }
         return {check: (int(totals[check].sum()), rows) for check, rows in shown.items()}
     return {}

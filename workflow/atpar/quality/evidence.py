@@ -9,20 +9,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from atpar.corpus.answers import answer_codes
 from atpar.errors import AtparError
-from atpar.quality.groups import Group, rows_of, subgroups
-from atpar.quality.metrics import SCORE_METRICS, Entries, Value, evaluate
-from atpar.quality.predictions import coded, column, label_codes, predicted_codes, score_batches
+from atpar.model.heads import Head, head_of
+from atpar.quality.groups import Group, label_groups, rows_of, subgroups
+from atpar.quality.metrics import SCORE_METRICS, Entries, evaluate
+from atpar.quality.predictions import coded, column, predicted_answers, score_batches
+from atpar.quality.values import Value
 
 WHOLE = slice(None)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The reference table in memory: ids, labels as codes, and the parts to judge."""
+    """The reference table in memory: ids, answers as codes, and the parts to judge."""
 
     path: Path
-    labels: list[str]
+    head: Head
+    bound: tuple[float, float]
     ids: pa.Array
     codes: np.ndarray | None
     groups: list[Group]
@@ -38,10 +42,10 @@ class Evidence:
     entries: Entries
 
     def against(self, standard: "Evidence | None") -> Entries:
-        """Return the entries with the labels that the reference pass gave them."""
+        """Return the entries with the answers that the reference pass gave them."""
         if standard is None:
             return self.entries
-        return replace(self.entries, other=standard.entries.predicted)
+        return replace(self.entries, other=replace(standard.entries, reference=None))
 
 
 @dataclass(frozen=True)
@@ -54,26 +58,38 @@ class Standard:
     deliverables: dict[str, Value]
 
 
-def read_answers(reference: Path, labels: list[str], protocol: dict[str, Any]) -> Answers:
-    """Read the reference table and refuse labels that the model doesn't have."""
+def read_answers(reference: Path, model: dict[str, Any], protocol: dict[str, Any]) -> Answers:
+    """Read the reference table and refuse answers that the model can't give.
+
+    `model` is the content of model/fingerprint.json.
+    """
     present = pq.read_schema(reference).names
+    head = head_of(model, protocol.get("label_threshold"))
     given = coded(reference, "label")
     codes = None
     if given.null_count < len(given):
-        codes = label_codes(given, labels)
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
+        codes, known = answer_codes(given, list(head.labels), head.answer)
+        if not known.all():
+            row = int(np.argmin(known))
             raise AtparError(
-                f"{reference}: entry {column(reference, 'id')[row]} has the label {given[row]}, "
-                f"which is none of the model's ({', '.join(labels[:20])}); map it under "
+                f"{reference}: entry {column(reference, 'id')[row]} has the answer {given[row]}, "
+                f"which is none of the model's ({', '.join(head.labels[:20])}); map it under "
                 "`corpus.label_map`"
             )
+    groups = []
+    for name in protocol["subgroups"]:
+        if name == "label" and head.answer == "multiple" and codes is not None:
+            groups += label_groups(codes, head.labels)
+        else:
+            groups += subgroups(reference, [name], present)
+    rule = protocol["reproduction"]
     return Answers(
         reference,
-        labels,
+        head,
+        (rule["absolute"], rule["relative"]),
         column(reference, "id"),
         codes,
-        list(subgroups(reference, protocol["subgroups"], present)),
+        groups,
         _deliverable_rows(reference, present, protocol),
     )
 
@@ -109,16 +125,18 @@ def read_evidence(
 
     Scores are read only if one of the `metrics` needs them: they are most of the file.
     """
-    predicted = predicted_codes(path, answers.labels)
+    predicted, _ = predicted_answers(path, answers.head)
     own = top = None
     if SCORE_METRICS.intersection(metrics) and len(predicted):
         own, top = _picked_scores(path, answers, predicted)
     entries = Entries(
-        answers.labels,
+        list(answers.head.labels),
         predicted,
         answers.codes,
         own,
         top,
+        answer=answers.head.answer,
+        bound=answers.bound,
         scores=lambda: np.concatenate(list(score_batches(path))),
     )
     return Evidence(attempt_id, path, entries)
@@ -126,8 +144,16 @@ def read_evidence(
 
 def _picked_scores(
     path: Path, answers: Answers, predicted: np.ndarray
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the scores of the reference label and of the predicted one, entry by entry."""
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the scores of the reference label and of the predicted one, entry by entry.
+
+    Of several labels: for each the score of the right side (that it applies, or doesn't).
+    """
+    if answers.head.answer == "multiple":
+        if answers.codes is None:
+            return None, None
+        scores = np.concatenate(list(score_batches(path)))
+        return np.where(answers.codes, scores, 1 - scores), None
     picked: tuple[list, list] = ([], [])
     start = 0
     for scores in score_batches(path):

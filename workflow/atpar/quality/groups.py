@@ -1,6 +1,6 @@
 """Subgroups: the entries that share a value of a column of the reference table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,6 +48,19 @@ def subgroups(reference: Path, columns: list[str], present: list[str]) -> Iterat
             if len(rows)
         ]
         yield from sorted(parts, key=lambda part: part.rows[0])
+
+
+def label_groups(flags: np.ndarray, labels: Sequence[str]) -> list[Group]:
+    """Return the entries that have each label, where an entry has several, or none.
+
+    Such groups overlap; entries without any label are a group of their own.
+    """
+    parts = [
+        Group("label", label, np.flatnonzero(column))
+        for label, column in zip(labels, flags.T, strict=True)
+    ]
+    parts.append(Group("label", ABSENT, np.flatnonzero(~flags.any(axis=1))))
+    return [part for part in parts if len(part.rows)]
 
 
 def rows_of(reference: Path, name: str, value: str) -> np.ndarray:

@@ -4,6 +4,8 @@ Entries are drawn with replacement, each with its reference label and both predi
 entries' difficulty cancels out. What such a draw changes is only how often each triple (reference
 label, reference pass' prediction, own prediction) occurs; those counts are multinomial. Drawing
 them directly is the same bootstrap at a cost that doesn't grow with the corpus.
+Metrics that depend on more than those counts are resampled entry by entry
+(`atpar.quality.resample`).
 """
 
 from collections.abc import Callable
@@ -11,12 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from atpar.quality.metrics import CLASS_METRIC, Entries
+from atpar.quality.metrics import CLASS_METRIC, Entries, class_code
+from atpar.quality.resample import CELLS, RESAMPLES, drawn_differences
 
 LEVEL = 0.95
-RESAMPLES = 2000
-CELLS = 20_000_000
-"""Largest number of weights held at once (8 bytes each)."""
 
 Statistic = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
@@ -24,29 +24,43 @@ Statistic = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 def difference_interval(name: str, entries: Entries, seed: int) -> dict[str, Any]:
     """Return the interval of `metric(pass) - metric(reference pass)`, or why there is none.
 
-    `entries.other` holds the reference pass' predictions. The ends are the 2.5 % and 97.5 %
-    percentiles of the resampled differences.
+    `entries.other` is the reference pass, which agrees with itself wholly. The ends are the 2.5 %
+    and 97.5 % percentiles of the resampled differences.
     """
     empty = {"metric": name, "level": LEVEL, "low": None, "high": None}
     if entries.other is None:
         return {**empty, "reason": "there is no reference pass to pair with"}
-    statistic = _statistic(name, entries.labels)
-    if statistic is None:
-        return {**empty, "reason": f"no paired interval is defined for {name}"}
-    if entries.reference is None:
-        return {**empty, "reason": "the corpus has no reference answers"}
     if not len(entries):
         return {**empty, "reason": "no entries"}
-    differences = _differences(statistic, entries, np.random.default_rng(seed))
-    low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return {**empty, "low": float(low), "high": float(high), "resamples": RESAMPLES, "seed": seed}
+    if entries.reference is None and name != "agreement":
+        return {**empty, "reason": "the corpus has no reference answers"}
+    statistic = _statistic(name, entries)
+    if statistic is None:
+        differences = drawn_differences(name, entries, seed)
+    else:
+        differences = _differences(statistic, entries, np.random.default_rng(seed))
+    if not len(differences):
+        reason = f"{len(entries)} entries are too many to be drawn again and again for {name}"
+        return {**empty, "reason": reason}
+    undefined = int(np.isnan(differences).sum())
+    if undefined == len(differences):
+        return {**empty, "reason": f"{name} is undefined whatever entries are drawn"}
+    low, high = np.nanquantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return {
+        **empty,
+        "low": float(low),
+        "high": float(high),
+        "resamples": len(differences) - undefined,
+        "seed": seed,
+    }
 
 
 def _differences(
     statistic: Statistic, entries: Entries, generator: np.random.Generator
 ) -> np.ndarray:
     classes = len(entries.labels)
-    triples = (entries.reference.astype(np.int64) * classes + entries.other) * classes
+    before = entries.other.predicted.astype(np.int64)
+    triples = (entries.reference.astype(np.int64) * classes + before) * classes
     kinds, counts = np.unique(triples + entries.predicted, return_counts=True)
     truth, other, own = kinds // classes**2, kinds // classes % classes, kinds % classes
     draws = max(1, min(RESAMPLES, CELLS // len(kinds)))
@@ -60,11 +74,14 @@ def _differences(
     return np.concatenate(differences)
 
 
-def _statistic(name: str, labels: list[str]) -> Statistic | None:
+def _statistic(name: str, entries: Entries) -> Statistic | None:
+    """Return the metric as a function of counted triples; None: it is none, or of other answers."""
+    if entries.answer != "single":
+        return None
     of_class = CLASS_METRIC.fullmatch(name)
     if of_class is None:
         return STATISTICS.get(name)
-    whole, code = CLASS_STATISTICS[of_class[1]], labels.index(of_class[2])
+    whole, code = CLASS_STATISTICS[of_class[1]], class_code(name, entries.labels)
     return lambda *given: whole(*given)[:, code]
 
 

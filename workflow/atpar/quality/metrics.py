@@ -13,7 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
@@ -22,8 +22,11 @@ from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
 from atpar.errors import AtparError
+from atpar.quality.numbers import alike, of_numbers
+from atpar.quality.several import of_label, of_sets
+from atpar.quality.values import Value
 
-DEFINITION = 1
+DEFINITION = 2
 CALIBRATION_BINS = 15
 SCORE_METRICS = frozenset({"neg_log_loss", "neg_calibration_error"})
 """Metrics that need `own_score` and `top_score`."""
@@ -31,20 +34,14 @@ CLASS_METRIC = re.compile(r"(f1|precision|recall)\[(.+)\]")
 
 
 @dataclass(frozen=True)
-class Value:
-    """A metric's value, or why it has none."""
-
-    value: float | None
-    reason: str | None = None
-
-
-@dataclass(frozen=True)
 class Entries:
-    """What metrics see of the entries of a pass; arrays have one element per entry.
+    """What metrics see of the entries of a pass; arrays have one element, or row, per entry.
 
-    reference, predicted: indices into `labels` (int32; reference is None without reference
-    answers); own_score: score of the reference label; top_score: score of the predicted label
-    (float32); other: predicted label of the reference run (int32, None where there is none).
+    reference, predicted: for one label an entry indices into `labels` (int32), for several a flag
+    for each label, for numbers the numbers; reference is None without reference answers.
+    own_score: score of the reference label (of several: for each label the score of the right
+    side); top_score: score of the predicted label (float32); other: the entries as the reference
+    run predicted them, without answers of their own (None where there is no such run).
     """
 
     labels: list[str]
@@ -52,8 +49,12 @@ class Entries:
     reference: np.ndarray | None = None
     own_score: np.ndarray | None = None
     top_score: np.ndarray | None = None
-    other: np.ndarray | None = None
+    other: "Entries | None" = None
     scores: Callable[[], np.ndarray] | None = None
+    answer: str = "single"
+    """What an answer is: `single`, `multiple` or `number`."""
+    bound: tuple[float, float] = (1e-3, 1e-2)
+    """Absolute and relative difference within which two numbers are the same answer."""
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -61,15 +62,23 @@ class Entries:
     def part(self, rows: np.ndarray) -> "Entries":
         """Return the entries at `rows` (indices or a mask)."""
         scores = self.scores
-        return Entries(
-            self.labels,
-            self.predicted[rows],
-            *(
-                None if array is None else array[rows]
-                for array in (self.reference, self.own_score, self.top_score, self.other)
-            ),
+        arrays = {
+            name: None if (array := getattr(self, name)) is None else array[rows]
+            for name in ("predicted", "reference", "own_score", "top_score")
+        }
+        return replace(
+            self,
+            **arrays,
+            other=None if self.other is None else self.other.part(rows),
             scores=None if scores is None else lambda: scores()[rows],
         )
+
+    def alike(self, other: "Entries") -> np.ndarray:
+        """Return for each entry whether both have the same answer."""
+        if self.answer == "number":
+            return alike(self.predicted, other.predicted, self.bound)
+        equal = self.predicted == other.predicted
+        return equal.all(axis=1) if self.answer == "multiple" else equal
 
 
 def metric(name: str, entries: Entries) -> Value:
@@ -84,9 +93,26 @@ def metric(name: str, entries: Entries) -> Value:
         return _neg_log_loss(entries)
     if name == "neg_calibration_error":
         return _neg_calibration_error(entries)
-    if ":" in name and not CLASS_METRIC.fullmatch(name):
+    of_class = CLASS_METRIC.fullmatch(name)
+    if ":" in name and not of_class:
         return _own(name, entries)
-    return _of_pairs(name, entries)
+    if entries.answer == "number":
+        return of_numbers(name, entries.reference, entries.predicted)
+    if entries.answer == "single":
+        return _of_pairs(name, entries)
+    if of_class:
+        code = class_code(name, entries.labels)
+        columns = entries.reference[:, code], entries.predicted[:, code]
+        return of_label(of_class[1], of_class[2], *columns)
+    return of_sets(name, entries.reference, entries.predicted)
+
+
+def class_code(name: str, labels: list[str]) -> int:
+    """Return the index of the class that a metric such as `f1[class]` is of."""
+    label = CLASS_METRIC.fullmatch(name)[2]
+    if label not in labels:
+        raise AtparError(f"metric {name}: the model has no label {label!r}")
+    return labels.index(label)
 
 
 def pair_counts(reference: np.ndarray, predicted: np.ndarray, classes: int) -> np.ndarray:
@@ -103,7 +129,7 @@ def _of_pairs(name: str, entries: Entries) -> Value:
     averaged = {"labels": present, "zero_division": 0.0, **weights}
     of_class = CLASS_METRIC.fullmatch(name)
     if of_class:
-        return _of_class(of_class[1], of_class[2], entries.labels, counts)
+        return _of_class(of_class[1], of_class[2], class_code(name, entries.labels), counts)
     if name == "mcc" and (len(present) < 2 or len(np.flatnonzero(counts.sum(axis=0))) < 2):
         return Value(None, "a single class among the reference answers or the predictions")
     functions: dict[str, Callable[[], float]] = {
@@ -119,10 +145,7 @@ def _of_pairs(name: str, entries: Entries) -> Value:
     return Value(float(functions[name]()))
 
 
-def _of_class(kind: str, label: str, labels: list[str], counts: np.ndarray) -> Value:
-    if label not in labels:
-        raise AtparError(f"metric {kind}[{label}]: the model has no label {label!r}")
-    code = labels.index(label)
+def _of_class(kind: str, label: str, code: int, counts: np.ndarray) -> Value:
     if not counts[code].sum():
         return Value(None, f"no entry's reference answer is {label!r}")
     if kind == "precision" and not counts[:, code].sum():
@@ -138,13 +161,14 @@ def _of_class(kind: str, label: str, labels: list[str], counts: np.ndarray) -> V
 def _agreement(entries: Entries) -> Value:
     if entries.other is None:
         return Value(None, "the reference variant has no complete pass on this offer")
-    return Value(float(np.count_nonzero(entries.predicted == entries.other) / len(entries)))
+    return Value(float(np.count_nonzero(entries.alike(entries.other)) / len(entries)))
 
 
 def _neg_log_loss(entries: Entries) -> Value:
     """Mean logarithm of the score that the reference answer got (scikit-learn's neg_log_loss).
 
-    Scores are float32; as in scikit-learn 1.9 they are kept away from 0 by that type's epsilon.
+    Of several labels it is the mean over labels too, of the score that the right side got. Scores
+    are float32; as in scikit-learn 1.9 they are kept away from 0 by that type's epsilon.
     """
     if entries.own_score is None:
         return Value(None, "no scores")
@@ -160,26 +184,33 @@ def _neg_calibration_error(entries: Entries) -> Value:
     """
     if entries.top_score is None:
         return Value(None, "no scores")
+    bins, gaps = calibration_gaps(entries)
+    sums = np.bincount(bins, weights=gaps, minlength=CALIBRATION_BINS)
+    return Value(float(-np.abs(sums).sum() / len(entries)))
+
+
+def calibration_gaps(entries: Entries) -> tuple[np.ndarray, np.ndarray]:
+    """Return each entry's bin, and by how much being right (1 or 0) exceeds its score."""
     scores = entries.top_score.astype(np.float64)
     bins = np.minimum((scores * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
-    right = entries.predicted == entries.reference
-    gaps = np.bincount(bins, weights=right - scores, minlength=CALIBRATION_BINS)
-    return Value(float(-np.abs(gaps).sum() / len(entries)))
+    return bins, (entries.predicted == entries.reference) - scores
 
 
 def _own(name: str, entries: Entries) -> Value:
     """Call a user's `module:function(reference, predicted, scores, labels)`.
 
-    reference, predicted: arrays of label names; scores: (entries, classes) float32; labels: names
-    in the order of the scores. It returns a number, larger is better, or None: undefined.
+    reference, predicted: arrays of label names, of flags (entries, labels) where an entry has
+    several labels, or of numbers; scores: (entries, labels) float32; labels: names in the order of
+    the scores. It returns a number, larger is better, or None: undefined.
     """
     function = own_metric(name)
-    names = np.array(entries.labels, dtype=object)
+    answers = entries.reference, entries.predicted
+    if entries.answer == "single":
+        names = np.array(entries.labels, dtype=object)
+        answers = names[entries.reference], names[entries.predicted]
     scores = entries.scores() if entries.scores else None
     try:
-        value = function(
-            names[entries.reference], names[entries.predicted], scores, list(entries.labels)
-        )
+        value = function(*answers, scores, list(entries.labels))
         value = None if value is None else float(value)
     except Exception as error:
         raise AtparError(f"metric {name}: {type(error).__name__}: {error}") from error

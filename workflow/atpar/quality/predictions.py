@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from atpar.errors import AtparError
+from atpar.model.heads import Head
 
 BATCH_ROWS = 1 << 17
 """Rows in one batch of scores: 10 MB for 20 classes, whatever the size of the corpus."""
@@ -52,9 +53,26 @@ def label_codes(values: pa.Array, labels: list[str]) -> np.ndarray:
     return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
 
-def predicted_codes(path: Path, labels: list[str]) -> np.ndarray:
-    """Return the predicted label of each row as its index in `labels` (int32, -1: unknown)."""
-    return label_codes(coded(path, "predicted"), labels)
+def predicted_answers(path: Path, head: Head) -> tuple[np.ndarray, np.ndarray]:
+    """Return (predicted, known): the answer of each row, and whether it is one of the model's.
+
+    One label: its index (int32, -1: unknown); several: a flag for each label; a number: float32,
+    NaN where it is absent.
+    """
+    if head.answer == "single":
+        codes = label_codes(coded(path, "predicted"), list(head.labels))
+        return codes, codes >= 0
+    column = pq.read_table(path, columns=["predicted"]).column(0).combine_chunks()
+    absent = column.is_null().to_numpy(zero_copy_only=False)
+    if head.answer == "number":
+        return column.fill_null(np.nan).to_numpy(zero_copy_only=False), ~absent
+    known = ~absent
+    codes = label_codes(column.flatten(), list(head.labels))
+    rows = np.repeat(np.arange(len(column)), pc.list_value_length(column).fill_null(0).to_numpy())
+    known[rows[codes < 0]] = False
+    flags = np.zeros((len(column), len(head.labels)), bool)
+    flags[rows[codes >= 0], codes[codes >= 0]] = True
+    return flags, known
 
 
 def score_batches(path: Path, rows: int = BATCH_ROWS) -> Iterator[np.ndarray]:

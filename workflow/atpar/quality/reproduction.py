@@ -39,16 +39,17 @@ class Change:
 
 def compare(
     ids: pa.Array,
-    codes: tuple[np.ndarray, np.ndarray],
+    alike: np.ndarray,
     files: tuple[Path, Path],
     rule: dict[str, Any],
 ) -> Change:
     """Return how the second pass differs from the first, the one that it should reproduce.
 
     A score b reproduces a if |b - a| <= absolute + relative x |a| (as numpy.isclose), equality
-    included. Both files hold all entries in order of passage.
+    included. Both files hold all entries in order of passage; `alike` says for each entry whether
+    the answer is the same.
     """
-    flipped = np.flatnonzero(codes[0] != codes[1])
+    flipped = np.flatnonzero(~alike)
     largest, beyond = 0.0, 0
     if filecmp.cmp(*files, shallow=False):  # scores are most of a file, and often the same bytes
         return Change(0, [], largest, beyond)

@@ -8,24 +8,30 @@ import pyarrow
 EXAMPLES = 5
 """Rows that a failed check names."""
 
-COLUMNS = {"id": "string", "predicted": "string", "scores": "fixed_size_list<float>"}
-"""Columns of the file and their types."""
+PREDICTED = {"single": "text", "multiple": "list of text", "number": "float"}
+"""Type of the column `predicted` by what an answer is."""
+SCORES = "fixed_size_list<float>"
+COLUMNS = ("id", "predicted", "scores")
+"""Columns of the file; scores are a fixed_size_list<float>, one for each label."""
 
 
-def column_problems(schema: pyarrow.Schema, classes: int) -> list[str]:
+def column_problems(schema: pyarrow.Schema, classes: int, answer: str = "single") -> list[str]:
     """Return what is wrong with the columns of a prediction file (nothing: an empty list)."""
+    expected = dict(zip(COLUMNS, ("text", PREDICTED[answer], SCORES), strict=True))
     problems = [
         f"column {name!r} is missing; expected {kind}"
-        for name, kind in COLUMNS.items()
+        for name, kind in expected.items()
         if name not in schema.names
     ]
     for name in ("id", "predicted"):
-        if name in schema.names and not _is_text(schema.field(name).type):
-            problems.append(f"column {name!r} is {schema.field(name).type}, expected text")
+        if name in schema.names and not _is(schema.field(name).type, expected[name]):
+            problems.append(
+                f"column {name!r} is {schema.field(name).type}, expected {expected[name]}"
+            )
     if "scores" in schema.names:
         kind = schema.field("scores").type
         if not pyarrow.types.is_fixed_size_list(kind) or kind.value_type != pyarrow.float32():
-            problems.append(f"column 'scores' is {kind}, expected {COLUMNS['scores']}")
+            problems.append(f"column 'scores' is {kind}, expected {SCORES}")
         elif kind.list_size != classes:
             problems.append(
                 f"column 'scores' holds {kind.list_size} values a row, but the model has "
@@ -34,7 +40,12 @@ def column_problems(schema: pyarrow.Schema, classes: int) -> list[str]:
     return problems
 
 
-def _is_text(kind: pyarrow.DataType) -> bool:
+def _is(kind: pyarrow.DataType, expected: str) -> bool:
+    """Return whether a type is the one that is named so in PREDICTED."""
+    if expected == "float":
+        return kind == pyarrow.float32()
+    if expected == "list of text":
+        return pyarrow.types.is_list(kind) and _is(kind.value_type, "text")
     return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
 
 
@@ -50,20 +61,22 @@ PREDICTIONS = pa.DataFrameSchema(
             checks=_each(lambda ids: ids.notna(), "ids_absent"),
             description="Identifier of the entry, byte for byte.",
         ),
-        "predicted_code": pa.Column(
-            "int32",
-            checks=_each(lambda codes: codes >= 0, "labels"),
-            description="Index of the predicted label among the model's labels; -1: none of them.",
+        "answer_known": pa.Column(
+            "bool",
+            checks=_each(lambda known: known, "labels"),
+            description="The predicted label, or each of them, is one of the model's; a number "
+            "is there.",
         ),
         "scores_finite": pa.Column(
             "bool",
             checks=_each(lambda finite: finite, "scores_finite"),
             description="Every class has a score that is a number.",
         ),
-        "label_has_top_score": pa.Column(
+        "follows_scores": pa.Column(
             "bool",
-            checks=_each(lambda top: top, "scores_argmax"),
-            description="No other class has a larger score than the predicted one.",
+            checks=_each(lambda follows: follows, "scores_argmax"),
+            description="The prediction is the one that the head makes of the scores: no other "
+            "class has a larger one; just these labels reach the threshold; it is the score.",
         ),
     },
     name="predictions",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atpar.quality.boundary import drop, reaches, within
-from atpar.quality.metrics import Value
+from atpar.quality.values import Value
 
 
 @dataclass
