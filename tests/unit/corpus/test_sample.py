@@ -83,6 +83,34 @@ def test_the_draw_keeps_its_promises(entries, seed, data):
     assert again.tolist() == places.tolist()
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), min_size=12, max_size=60),
+    st.integers(0, 2**32),
+    st.data(),
+)
+def test_no_class_is_lost_where_rare_ones_are_kept(entries, seed, data):
+    bucket_of, class_of = (np.array(column) for column in zip(*entries, strict=True))
+    present = np.bincount(bucket_of, minlength=3)
+    ranges = [
+        BucketRange(name, bound, data.draw(st.integers(0, int(count))))
+        for name, bound, count in zip("sml", (1, 2, None), present, strict=True)
+    ]
+    assume(sum(one.entries for one in ranges))
+    classes = [f"c{number}" for number in range(7)]
+    everyone = np.ones(len(entries), bool)
+    try:
+        places, rare = draw(bucket_of, class_of, classes, everyone, ranges, seed, keep_rare=True)
+    except AtparError as error:
+        assert "rare_classes: leave_out" in str(error)
+        return
+    assert set(class_of[places]) == set(class_of)
+    assert [int((bucket_of[places] == n).sum()) for n in range(3)] == [r.entries for r in ranges]
+    natural, _ = draw(bucket_of, class_of, classes, everyone, ranges, seed)
+    kept = {one.label for one in rare if one.drawn}
+    assert kept == {classes[one] for one in set(class_of) - set(class_of[natural])}
+
+
 def test_another_seed_is_another_draw():
     zeros = np.zeros(1000, np.int64)
     drawn = [

@@ -16,6 +16,7 @@ from atpar.errors import AtparError
 SAMPLE = {
     "seed": 3,
     "order": "shuffled",
+    "rare_classes": "keep",
     "buckets": [
         {"name": "short", "up_to_tokens": 4, "entries": 6},
         {"name": "long", "up_to_tokens": None, "entries": 3},
@@ -179,13 +180,17 @@ def test_labels_are_optional(split):
     assert facts["class_counts"] == {"short": {}, "long": {}}
 
 
-def test_a_rare_class_is_reported(split):
+@pytest.mark.parametrize(("rule", "drawn"), [("keep", 1), ("leave_out", 0)])
+def test_a_rare_class_is_kept_or_left_out_as_stated_and_reported(split, rule, drawn):
     table = rows()
     table["label"][1] = "rare"
-    facts = split(table)[3]
+    _, _, reference, facts = split(table, {**SAMPLE, "rare_classes": rule})
     assert facts["rare_classes"] == [
-        {"bucket": "short", "label": "rare", "available": 1, "share": 6 / 16, "drawn": 0}
+        {"bucket": "short", "label": "rare", "available": 1, "share": 6 / 16, "drawn": drawn}
     ]
+    assert sum(one["label"] == "rare" for one in reference) == drawn
+    assert len(reference) == 9
+    assert any("too rare" in note and "rare in short (1)" in note for note in facts["notes"])
 
 
 def test_an_unused_map_key_is_a_misspelling(split):

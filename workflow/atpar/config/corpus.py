@@ -80,6 +80,8 @@ class Sample(Model):
     """Seed of the draw; the same files and seed give the same corpus."""
     order: Literal["shuffled", "source"] = "shuffled"
     """Order of passage: drawn at random once, or as in the files."""
+    rare_classes: Literal["keep", "leave_out"] = "keep"
+    """A class too rare for a place by its proportion: it gets one all the same, or is left out."""
     buckets: list[Bucket] = Field(min_length=1)
     """Ranges of token counts, from short to long."""
 

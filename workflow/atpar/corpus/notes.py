@@ -29,8 +29,15 @@ def corpus_notes(facts: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> list
 
 
 def _rare_classes(rare: list[Mapping[str, Any]]) -> str:
-    named = ", ".join(f"{one['label']} in {one['bucket']} ({one['available']})" for one in rare)
-    return f"{len(rare)} classes are too rare in their bucket for a place in the sample: {named}"
+    def named(kept: bool) -> str:
+        own = [one for one in rare if bool(one["drawn"]) == kept]
+        return ", ".join(f"{one['label']} in {one['bucket']} ({one['available']})" for one in own)
+
+    said = [
+        (named(kept=False), "too rare in their bucket for a place in the sample"),
+        (named(kept=True), "too rare for a place by their proportion, and kept with one entry"),
+    ]
+    return "; ".join(f"classes {text}: {names}" for names, text in said if names)
 
 
 def _padding(texts: int, tokenizer: Mapping[str, Any]) -> str:

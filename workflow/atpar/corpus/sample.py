@@ -19,7 +19,7 @@ class BucketRange:
 
 @dataclass(frozen=True)
 class RareClass:
-    """A class whose exact share of a bucket rounds to no entry at all."""
+    """A class whose exact share of a bucket rounds to no entry; one that is kept has `drawn` 1."""
 
     bucket: str
     label: str
@@ -62,34 +62,77 @@ def draw(
     eligible: np.ndarray,
     ranges: Sequence[BucketRange],
     seed: int,
+    *,
+    keep_rare: bool = False,
 ) -> tuple[np.ndarray, list[RareClass]]:
     """Draw each bucket's exact number of entries, its classes in natural proportion.
 
-    `class_of` holds indices into `classes`. Returns the drawn entries' places, ascending, and
-    the classes that got none. The same arrays and seed give the same draw with every version of
+    With `keep_rare`, a class that would get no entry in any bucket gets one in the bucket where its
+    share is largest, in place of one of the class with most entries there. `class_of` holds indices
+    into `classes`. Returns the drawn entries' places, ascending, and the classes that got none in a
+    bucket, or only by being kept. The same arrays and seed give the same draw with every version of
     numpy: the keys are a bit generator's raw output, which numpy keeps stable (NEP 19).
-    Raises AtparError for a bucket that can't be filled.
+    Raises AtparError for a bucket that can't be filled, or a class that no bucket has room for.
     """
     keys = np.random.PCG64(seed).random_raw(len(bucket_of))
-    chosen, rare = [], []
-    for number, bucket in enumerate(ranges):
-        places = np.flatnonzero(eligible & (bucket_of == number))
+    inside = [np.flatnonzero(eligible & (bucket_of == number)) for number in range(len(ranges))]
+    shares = []
+    for number, (bucket, places) in enumerate(zip(ranges, inside, strict=True)):
         if len(places) < bucket.entries:
             raise AtparError(_unfilled(bucket, len(places), ranges, number))
         counts = np.bincount(class_of[places], minlength=len(classes))
         available = {name: int(count) for name, count in zip(classes, counts, strict=True) if count}
-        drawn = largest_remainder(available, bucket.entries)
+        shares.append((bucket, available, largest_remainder(available, bucket.entries)))
+    kept = keep_classes(shares) if keep_rare else set()
+    chosen, rare = [], []
+    for (bucket, available, drawn), places in zip(shares, inside, strict=True):
         order = places[np.lexsort((places, keys[places], class_of[places]))]
         start = 0
         for name in classes:
             chosen.append(order[start : start + drawn.get(name, 0)])
             start += available.get(name, 0)
         rare += [
-            RareClass(bucket.name, name, count, bucket.entries * count / len(places), 0)
+            RareClass(bucket.name, name, count, bucket.entries * count / len(places), drawn[name])
             for name, count in available.items()
-            if drawn[name] == 0
+            if drawn[name] == 0 or (bucket.name, name) in kept
         ]
     return np.sort(np.concatenate(chosen)), rare
+
+
+Share = tuple[BucketRange, dict[str, int], dict[str, int]]
+"""A bucket, and of each of its classes how many are available and how many are drawn."""
+
+
+def keep_classes(shares: Sequence[Share]) -> set[tuple[str, str]]:
+    """Give each class without any entry one, in place; return the (bucket, class) pairs.
+
+    Another class gives up an entry only if it keeps one. AtparError: there is no room.
+    """
+    kept = set()
+    missing = [
+        name
+        for name in sorted({name for _, available, _ in shares for name in available})
+        if not any(drawn.get(name) for _, _, drawn in shares)
+    ]
+    for name in missing:
+        # Largest share first; a bucket of which nothing is drawn has no place to give.
+        able = [
+            (bucket.entries * available[name] / sum(available.values()), -number)
+            for number, (bucket, available, drawn) in enumerate(shares)
+            if name in available and max(drawn.values()) > 1
+        ]
+        if not able:
+            raise AtparError(
+                f"corpus.sample: no place for {name!r}, one of {len(missing)} classes that are too "
+                f"rare for one by their proportion ({', '.join(missing[:5])}); ask for more "
+                "entries, or state `rare_classes: leave_out`"
+            )
+        bucket, _, drawn = shares[-max(able)[1]]
+        giver = max(sorted(drawn), key=drawn.__getitem__)
+        drawn[giver] -= 1
+        drawn[name] = 1
+        kept.add((bucket.name, name))
+    return kept
 
 
 def passage(places: np.ndarray, order: str, seed: int) -> np.ndarray:
