@@ -13,6 +13,14 @@ def corpus_notes(facts: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> list
     notes = []
     if facts["rare_classes"]:
         notes.append(_rare_classes(facts["rare_classes"]))
+    tokens = facts["tokens"]
+    if tokens["above_limit"]:
+        share = tokens["above_limit"] / facts["entries"]["evaluation"]
+        notes.append(
+            f"{tokens['above_limit']} evaluation entries ({share:.1%}) are longer than the "
+            f"tokenizer's limit of {tokens['limit']} tokens, the longest has {tokens['max']}: "
+            "passes cut them, and count what they cut"
+        )
     if counts["twin_text"]:
         notes.append(
             f"{counts['twin_text']} texts are equal to another one only once normalised (NFC): "

@@ -60,7 +60,7 @@ def split_buckets(
         "seed": sample["seed"] if sample else None,
         "tokenizer_digest": settings["tokenizer_digest"],
         "label_kind": kind,
-        **_counts(measured, assigned, labelled),
+        **_counts(measured, assigned, labelled, settings.get("model_max_length")),
     }
     if content["rows_in"] != content["rows_out"]:
         raise AtparError(
@@ -110,8 +110,10 @@ def assign(
     return Assigned([one.name for one in ranges], bucket_of, order, split), rare
 
 
-def _counts(measured: Measured, assigned: Assigned, labelled: bool) -> dict[str, Any]:
-    """Return the counts of entries, buckets, classes and tokens."""
+def _counts(
+    measured: Measured, assigned: Assigned, labelled: bool, limit: int | None
+) -> dict[str, Any]:
+    """Return the counts of entries, buckets, classes and tokens; `limit` is the tokenizer's."""
     drawn = assigned.order >= 0
     by_bucket, by_class = {}, {}
     for number, name in enumerate(assigned.buckets):
@@ -127,7 +129,12 @@ def _counts(measured: Measured, assigned: Assigned, labelled: bool) -> dict[str,
         "buckets": by_bucket,
         "class_counts": by_class,
         "label_set": _label_set(by_class, measured.label_kind),
-        "tokens": {"mean": float(tokens.mean()), "max": int(tokens.max())},
+        "tokens": {
+            "mean": float(tokens.mean()),
+            "max": int(tokens.max()),
+            "limit": limit,
+            "above_limit": None if limit is None else int((tokens > limit).sum()),
+        },
     }
 
 
