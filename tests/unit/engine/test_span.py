@@ -13,9 +13,9 @@ from atpar.engine.clocks import Phases
 from atpar.engine.corpus import share
 from atpar.engine.crew import merged
 from atpar.engine.devices import CpuDevice
-from atpar.engine.results import softmax
 from atpar.engine.span import MARKS, Plan, Span, Work
 from atpar.engine.tokens import Encoded, usable_length
+from atpar.model.heads import softmax
 
 
 class QueuedDevice(CpuDevice):
@@ -34,8 +34,8 @@ class QueuedDevice(CpuDevice):
             self.work.get()()
             self.work.task_done()
 
-    def upload(self, array):
-        return array
+    def upload(self, staged):
+        return staged
 
     def launch(self, seconds, result):
         """Queue work and return at once; the result is filled in when the work is done."""
@@ -49,8 +49,19 @@ class QueuedDevice(CpuDevice):
         return values
 
     def download(self, tensors):
-        self.synchronise()
-        return [tensor.copy() for tensor in tensors]
+        copied, arrived = [], threading.Event()
+
+        def copy():
+            copied.extend(tensor.copy() for tensor in tensors)
+            arrived.set()
+
+        self.work.put(copy)
+
+        def wait():
+            assert arrived.wait(10)
+            return copied
+
+        return wait
 
     def synchronise(self):
         self.waits += 1
@@ -77,7 +88,7 @@ def length_logits(ids, mask, _types):
     return np.eye(10, dtype=np.float32)[np.minimum(lengths, 9)] * 20
 
 
-def span_of(texts, plan, device=None, classify=None, window=None):
+def span_of(texts, plan, device=None, classify=None, window=None, encode=encode_lengths):
     """Return (work, scores, phases) of a span over `texts`."""
     device = device or FakeCpu()
     scores = np.full((len(texts), 10), np.nan, np.float32)
@@ -87,9 +98,7 @@ def span_of(texts, plan, device=None, classify=None, window=None):
         scores[rows] = values
 
     phases = Phases()
-    span = Span(
-        plan, encode_lengths, classify or length_logits, device, put, lambda _: None, phases
-    )
+    span = Span(plan, encode, classify or length_logits, device, put, lambda _: None, phases)
     window = window or len(texts)
     starts = range(0, len(texts), window)
     return (
@@ -107,11 +116,11 @@ class FakeCpu(CpuDevice):
     def __init__(self):
         super().__init__("fake")
 
-    def upload(self, array):
-        return array
+    def upload(self, staged):
+        return staged
 
     def download(self, tensors):
-        return list(tensors)
+        return lambda: list(tensors)
 
 
 def texts_of(lengths):
@@ -157,9 +166,42 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
     assert 10 * 0.02 <= work.main_time_s < elapsed - 0.25
     assert not np.isnan(scores).any()
     assert work.device_time_s == pytest.approx(0.2, abs=0.1)
-    assert work.overlapping == ["transfer", "inference"]
-    assert phases.record()[0]["transfer"] is None
-    assert "overlap" in phases.record()[1]["transfer"]
+    assert work.overlapping == ["read", "tokenize", "transfer", "inference", "materialise"]
+    seconds, reasons = phases.record()
+    assert seconds["transfer"] is None
+    assert "overlap" in reasons["transfer"]
+    assert 0.2 <= seconds["inference"] <= work.device_time_s, "the device's own time"
+
+
+def slow_encoding(texts):
+    """A tokenizer that takes 10 ms for each text, and leaves Python's lock alone meanwhile."""
+    time.sleep(0.01 * len(texts))
+    return encode_lengths(texts)
+
+
+@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+def test_only_a_queued_device_computes_while_its_next_batches_are_tokenized(device):
+    device = device()
+
+    def classify(ids, _mask, _types):
+        if device.asynchronous:
+            return device.launch(0.04, np.ones((len(ids), 10), np.float32))
+        time.sleep(0.04)
+        return np.ones((len(ids), 10), np.float32)
+
+    plan = Plan(Grouping(4, order="corpus"), Padding(0))
+    texts = texts_of([2] * 40)
+    work, scores, phases = span_of(texts, plan, device, classify, 4, slow_encoding)
+    seconds = phases.record()[0]
+    assert not np.isnan(scores).any()
+    assert seconds["tokenize"] >= 0.4
+    assert seconds["inference"] >= 0.4
+    if device.asynchronous:
+        assert 0.44 <= work.main_time_s < 0.7, "wall time: at most the first window isn't hidden"
+        assert sum(filter(None, seconds.values())) > work.main_time_s
+    else:
+        assert work.main_time_s >= 0.8
+        assert work.overlapping == []
 
 
 def test_longest_entries_come_first_so_that_memory_fails_early():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 DISAGREEMENT_LIMIT_S = 1.0
 """Clocks that differ by more than this over an attempt are noted in its row."""
@@ -85,6 +86,13 @@ class Phases:
         start = self.clock()
         yield
         self.add(phase, self.clock() - start)
+
+    def of(self, phase: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the function returns, and add the time that it takes to `phase`."""
+        start = self.clock()
+        result = function(*arguments)
+        self.add(phase, self.clock() - start)
+        return result
 
     def add(self, phase: str, seconds: float) -> None:
         """Add `seconds` to a phase."""

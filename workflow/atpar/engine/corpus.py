@@ -13,6 +13,8 @@ def count_entries(table: Path) -> int:
     return pq.read_metadata(table).num_rows
 
 
+PIECE = 8192
+"""Entries read at a time where only a few of their texts are kept."""
 Window = tuple[np.ndarray, list[str]]
 """Places of some entries in the corpus, and their texts."""
 
@@ -52,8 +54,24 @@ def spread_over_lengths(corpus: Path, entries: int) -> list[str]:
 
     if entries == 0:
         return []
-    texts = pq.read_table(corpus, columns=["text"]).column(0)
-    lengths = pc.binary_length(texts).to_numpy()
-    by_length = np.argsort(-lengths, kind="stable")
+    with pq.ParquetFile(corpus) as file:
+        # Piece by piece: the lengths of a large corpus fit into memory, its texts may not.
+        pieces = [
+            pc.binary_length(piece.column(0)).to_numpy(zero_copy_only=False)
+            for piece in file.iter_batches(PIECE, columns=["text"])
+        ]
+    if not pieces:
+        return []
+    by_length = np.argsort(-np.concatenate(pieces).astype(np.int64), kind="stable")
     picked = np.unique(np.linspace(0, len(by_length) - 1, min(entries, len(by_length))).round())
-    return texts.take(by_length[picked.astype(np.int64)]).to_pylist()
+    return _texts_at(corpus, by_length[picked.astype(np.int64)])
+
+
+def _texts_at(corpus: Path, rows: np.ndarray) -> list[str]:
+    """Return the texts at these places in the corpus, in the order in which they are given."""
+    found: dict[int, str] = {}
+    wanted = np.sort(rows)
+    for places, texts in windows(corpus, PIECE):
+        first, last = np.searchsorted(wanted, [places[0], places[-1] + 1])
+        found |= {int(row): texts[row - places[0]] for row in wanted[first:last]}
+    return [found[int(row)] for row in rows]

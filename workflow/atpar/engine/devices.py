@@ -5,12 +5,16 @@ it stops [P15]) and its memory scopes are one piece of code for CPU, CUDA and RO
 put a stand-in with a queue of its own behind it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from atpar.engine.batching import Batch
+
 Reasoned = tuple[dict[str, int | None], dict[str, str]]
+Staged = tuple[Any, Any, Any]
+"""Token ids, attention mask or None, token types or None."""
 
 
 class Device(Protocol):
@@ -25,11 +29,17 @@ class Device(Protocol):
     target: str
     """The device as torch spells it."""
 
-    def upload(self, array: np.ndarray) -> Any:
-        """Return the array as a tensor on the device; may return before the copy is over."""
+    def stage(self, batch: Batch) -> Staged:
+        """Return ids, mask and types as `upload` takes them; may be called from any thread."""
 
-    def download(self, tensors: Sequence[Any]) -> list[np.ndarray]:
-        """Return the tensors as float32 arrays on the host, once they are computed."""
+    def upload(self, staged: Any) -> Any:
+        """Return one of them as a tensor on the device; may return before the copy is over."""
+
+    def download(self, tensors: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """Begin to copy the tensors to the host, as float32 arrays.
+
+        What is returned waits until they are computed and copied, and returns them.
+        """
 
     def synchronise(self) -> None:
         """Wait until everything queued is done."""
@@ -64,15 +74,19 @@ class CpuDevice:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def upload(self, array: np.ndarray) -> Any:
+    def stage(self, batch: Batch) -> Staged:
+        """Return the batch's arrays as they are."""
+        return batch.ids, batch.mask, batch.types
+
+    def upload(self, staged: np.ndarray) -> Any:
         """Return a tensor that shares the array's memory: nothing is copied on the host."""
         import torch
 
-        return torch.from_numpy(array)
+        return torch.from_numpy(staged)
 
-    def download(self, tensors: Sequence[Any]) -> list[np.ndarray]:
-        """Return the tensors as float32 arrays."""
-        return [tensor.float().numpy() for tensor in tensors]
+    def download(self, tensors: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """Return what gives the tensors as float32 arrays; they are computed already."""
+        return lambda: [tensor.float().numpy() for tensor in tensors]
 
     def synchronise(self) -> None:
         """Nothing is ever queued."""
@@ -102,13 +116,13 @@ class ArrayDevice(CpuDevice):
 
     target = "cpu"
 
-    def upload(self, array: np.ndarray) -> np.ndarray:
+    def upload(self, staged: np.ndarray) -> np.ndarray:
         """Return the array as it is."""
-        return array
+        return staged
 
-    def download(self, tensors: Sequence[Any]) -> list[np.ndarray]:
-        """Return the arrays as they are."""
-        return list(tensors)
+    def download(self, tensors: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """Return what gives the arrays as they are."""
+        return lambda: list(tensors)
 
 
 class CudaDevice:
@@ -130,15 +144,33 @@ class CudaDevice:
         self.uuid = None if uuid is None else f"GPU-{uuid}".replace("GPU-GPU-", "GPU-")
         torch.cuda.set_device(index)
 
-    def upload(self, array: np.ndarray) -> Any:
-        """Copy from pinned memory without waiting; the allocator keeps the buffer until then."""
-        return self._torch.from_numpy(array).pin_memory().to(self.target, non_blocking=True)
+    def stage(self, batch: Batch) -> Staged:
+        """Copy into pinned memory, which the device reads without the host's help."""
+        with self._cuda.device(self._index):
+            ids, mask, types = (
+                None if one is None else self._torch.from_numpy(one).pin_memory()
+                for one in (batch.ids, batch.mask, batch.types)
+            )
+        return ids, mask, types
 
-    def download(self, tensors: Sequence[Any]) -> list[np.ndarray]:
-        """Wait and copy; one transfer for all tensors together."""
-        together = self._torch.cat([tensor.float() for tensor in tensors]).cpu().numpy()
+    def upload(self, staged: Any) -> Any:
+        """Queue the copy without waiting; the allocator keeps the buffer until it is over."""
+        return staged.to(self.target, non_blocking=True)
+
+    def download(self, tensors: Sequence[Any]) -> Callable[[], list[np.ndarray]]:
+        """Queue one copy of all tensors into pinned memory, and an event behind it."""
+        together = self._torch.cat([tensor.float() for tensor in tensors])
+        pinned = self._torch.empty(together.shape, dtype=together.dtype, pin_memory=True)
+        pinned.copy_(together, non_blocking=True)
+        copied = self._cuda.Event()
+        copied.record()
         ends = np.cumsum([len(tensor) for tensor in tensors])[:-1]
-        return np.split(together, ends)
+
+        def arrived() -> list[np.ndarray]:
+            copied.synchronize()
+            return np.split(pinned.numpy(), ends)
+
+        return arrived
 
     def synchronise(self) -> None:
         """Wait until all streams of the device are done."""

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,18 @@ from atpar.engine.batching import Grouping, Padding
 from atpar.engine.clocks import Phases
 from atpar.engine.corpus import share, spread_over_lengths, windows
 from atpar.engine.devices import Device, counted
+from atpar.engine.feeding import Plan
 from atpar.engine.job import Job
 from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores
-from atpar.engine.span import Plan, Span, Work
+from atpar.engine.span import Span, Work
 from atpar.engine.tokens import Encoder, usable_length
+from atpar.model.heads import read_head
 
-WINDOW = 4096
-"""Entries read and tokenized at a time in corpus order: the host's memory stays flat."""
+WINDOW, WINDOW_AHEAD = 4096, 256
+"""Entries read and tokenized at a time in corpus order, so that the host's memory stays flat; fewer
+for a device that computes the first batches meanwhile."""
 
 
 class Part:
@@ -77,7 +81,7 @@ class Part:
         self.span = self._span(scores, advance)
         rule = self.job.protocol["warm_up"]
         texts = spread_over_lengths(Path(self.job.inputs.corpus), rule["entries"])
-        aside = Span(**{**self.span.__dict__, "put": _drop, "advance": _drop, "phases": Phases()})
+        aside = replace(self.span, put=_drop, advance=_drop, phases=Phases())
         window = [(np.arange(len(texts)), texts)]
         if self.classifier.compiles:
             self.enter("compile")
@@ -113,6 +117,7 @@ class Part:
             classify=self.classifier,
             device=self.device,
             put=scores.put,
+            scores_of=read_head(Path(self.job.inputs.labels), self.job.protocol).scores,
             advance=advance,
             phases=self.phases,
         )
@@ -124,7 +129,9 @@ class Part:
 
     def run(self) -> Work:
         """Compute this part's share of the corpus: the measured span."""
-        size = self.variant["window"] if self.variant["order"] == "length" else WINDOW
+        size = WINDOW_AHEAD if self.device.asynchronous else WINDOW
+        if self.variant["order"] == "length":
+            size = self.variant["window"]
         everything = windows(Path(self.job.inputs.corpus), size)
         return self.span.run(share(everything, self.member, self.job.processes))
 

@@ -5,33 +5,29 @@ very code that is measured.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from atpar.engine.batching import Batch, Grouping, Padding, pad
-from atpar.engine.clocks import Phases
+from atpar.engine.batching import Batch
+from atpar.engine.clocks import PHASES, Phases
 from atpar.engine.corpus import Window
 from atpar.engine.devices import Device
-from atpar.engine.results import softmax
+from atpar.engine.feeding import Feed, Plan, ahead
 from atpar.engine.tokens import Encoded
+from atpar.model.heads import softmax
 
-QUEUED = 64
-"""Batches in flight on an asynchronous device before their results are fetched."""
+GROUP = 32
+"""Batches whose results are fetched together from an asynchronous device."""
 MARKS = 64
 """Marks that a span keeps at most: when there are more, every second one is dropped."""
 COMPUTING = ("transfer", "inference", "materialise")
+WITHIN = PHASES[-5:]
 TRANSFER_REASON = "copies are queued on the device and overlap with inference: not timed apart"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a variant forms its batches."""
-
-    grouping: Grouping
-    padding: Padding
+Inputs = tuple[Any, Any, Any]
 
 
 @dataclass
@@ -57,6 +53,12 @@ class Work:
     stride: int = 1
     """Fetches between two marks."""
     fetches: int = 0
+
+    def count(self, batch: Batch) -> None:
+        """Count a batch that is being computed."""
+        self.batches += 1
+        self.tokens_real += batch.tokens
+        self.tokens_padded += batch.ids.size
 
     def mark(self, computing_s: float, last: bool = False) -> None:
         """Keep a mark after a fetch, evenly spread over what was done so far, and at the end."""
@@ -87,73 +89,119 @@ class Span:
     advance: Callable[[int], None]
     """Told how many further entries have their predictions on the host."""
     phases: Phases
+    scores_of: Callable[[np.ndarray], np.ndarray] = softmax
+    """Logits -> scores (float32), as the model's head means them."""
     clock: Callable[[], float] = time.perf_counter
+    _started: float = field(init=False, default=0.0)
 
     def run(self, windows: Iterable[Window]) -> Work:
         """Compute all windows and return what was done; the clock is bounded by waits [P15]."""
-        work = Work()
+        work, feed = Work(), Feed(self.plan, self.encode, self.phases)
         self.device.synchronise()
-        start = self.clock()
+        self._started = self.clock()
         before = self.device.mark()
-        reading = iter(windows)
-        while (window := self._timed("read", next, reading, None)) is not None:
-            self._window(*window, work)
+        if self.device.asynchronous:
+            self._queued(feed.batches(windows), work)
+        else:
+            self._one_by_one(feed.batches(windows), work)
         after = self.device.mark()
         self.device.synchronise()
         work.mark(self._computing_s(), last=True)
-        work.main_time_s = self.clock() - start
+        work.main_time_s = self.clock() - self._started
+        work.truncated = feed.truncated
         if before is not None:
             work.device_time_s = self.device.between(before, after)
-            work.overlapping = ["transfer", "inference"]
-            self.phases.untimed("transfer", TRANSFER_REASON)
         return work
 
-    def _window(self, rows: np.ndarray, texts: list[str], work: Work) -> None:
-        if not texts:
-            return
-        encoded = self._timed("tokenize", self.encode, texts)
-        work.truncated += encoded.truncated
-        pending: list[tuple[np.ndarray, Any]] = []
-        for members in self.plan.grouping.batches(encoded.lengths, self.plan.padding):
-            batch = self._timed("tokenize", self._batch, rows, members, encoded)
-            inputs = self._timed("transfer", self._upload, batch)
-            pending.append((batch.rows, self._timed("inference", self.classify, *inputs)))
-            work.batches += 1
-            work.tokens_real += batch.tokens
-            work.tokens_padded += batch.ids.size
-            if not self.device.asynchronous or len(pending) == QUEUED:
-                self._finish(pending, work)
-        self._finish(pending, work)
+    def _one_by_one(self, batches: Iterator[Batch], work: Work) -> None:
+        """Compute on a device whose calls return when their work is done."""
+        for batch in batches:
+            inputs = self.phases.of("transfer", self._upload, batch, self.device.stage(batch))
+            logits = self.phases.of("inference", self.classify, *inputs)
+            work.count(batch)
+            results = self.phases.of("materialise", self.device.download([logits]))
+            self._keep([batch.rows], results, work)
 
-    def _finish(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
-        if pending:
-            self._timed("materialise", self._fetch, pending, work)
-            work.mark(self._computing_s())
+    def _queued(self, batches: Iterator[Batch], work: Work) -> None:
+        """Compute on a device with a queue, which never waits for the host.
+
+        Batches are made ahead by a thread, and results stay on the device until a group of them is
+        copied together; while the host waits for one group the device has the next to compute.
+        """
+        work.overlapping = list(WITHIN)
+        staged = ((batch, self.device.stage(batch)) for batch in batches)
+        last: _Group | None = None
+        with closing(ahead(staged)) as ready:
+            group = _Group(self.device)
+            for batch, arrays in ready:
+                inputs = self._upload(batch, arrays)
+                group.launch(batch, self.classify, inputs)
+                work.count(batch)
+                if len(group.rows) == GROUP:
+                    group.fetch()
+                    self._finish(last, work)
+                    last, group = group, _Group(self.device)
+        group.fetch()
+        self._finish(last, work)
+        self._finish(group, work)
+        self.phases.untimed("transfer", TRANSFER_REASON)
+
+    def _finish(self, group: "_Group | None", work: Work) -> None:
+        if group is None or not group.rows:
+            return
+        results = group.wait()
+        self.phases.add("inference", group.device_time_s())
+        self._keep(group.rows, results, work)
+
+    def _keep(self, rows: list[np.ndarray], results: list[np.ndarray], work: Work) -> None:
+        self.phases.of("materialise", self._put, rows, results, work)
+        work.mark(self._computing_s())
 
     def _computing_s(self) -> float:
+        """Seconds of computing so far: of the whole span where phases overlap."""
+        if self.device.asynchronous:
+            return self.clock() - self._started
         return sum(self.phases.seconds.get(phase, 0.0) for phase in COMPUTING)
 
-    def _batch(self, rows: np.ndarray, members: np.ndarray, encoded: Encoded) -> Batch:
-        types = None if encoded.types is None else [encoded.types[one] for one in members]
-        return pad(rows[members], [encoded.ids[one] for one in members], types, self.plan.padding)
-
-    def _upload(self, batch: Batch) -> tuple[Any, Any, Any]:
-        parts = (batch.ids, batch.mask, batch.types)
-        ids, mask, types = (None if one is None else self.device.upload(one) for one in parts)
+    def _upload(self, batch: Batch, arrays: Inputs) -> Inputs:
+        ids, mask, types = (None if one is None else self.device.upload(one) for one in arrays)
         return ids, mask if batch.lengths is None else batch.lengths, types
 
-    def _fetch(self, pending: list[tuple[np.ndarray, Any]], work: Work) -> None:
-        logits = self.device.download([one for _, one in pending])
-        for (rows, _), values in zip(pending, logits, strict=True):
-            scores = softmax(values)
+    def _put(self, rows: list[np.ndarray], results: list[np.ndarray], work: Work) -> None:
+        for places, logits in zip(rows, results, strict=True):
+            scores = self.scores_of(logits)
             work.unfinite += int((~np.isfinite(scores).all(axis=1)).sum())
-            work.entries += len(rows)
-            self.put(rows, scores)
-            self.advance(len(rows))
-        pending.clear()
+            work.entries += len(places)
+            self.put(places, scores)
+            self.advance(len(places))
 
-    def _timed(self, phase: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        start = self.clock()
-        result = function(*arguments)
-        self.phases.add(phase, self.clock() - start)
-        return result
+
+class _Group:
+    """Batches on an asynchronous device, from their launch to their results on the host."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.rows: list[np.ndarray] = []
+        self._logits: list[Any] = []
+        self._spans: list[tuple[Any, Any]] = []
+
+    def launch(self, batch: Batch, classify: Callable[..., Any], inputs: Inputs) -> None:
+        """Queue one batch; a mark before and after it tells its time on the device."""
+        before = self.device.mark()
+        self._logits.append(classify(*inputs))
+        self._spans.append((before, self.device.mark()))
+        self.rows.append(batch.rows)
+
+    def fetch(self) -> None:
+        """Queue the copy of all results, which is then underway while others are computed."""
+        if self.rows:
+            self._arrived = self.device.download(self._logits)
+            self._logits = []
+
+    def wait(self) -> list[np.ndarray]:
+        """Return the logits of each batch, once they are on the host."""
+        return self._arrived()
+
+    def device_time_s(self) -> float:
+        """Seconds between the marks around each batch, after `wait`."""
+        return sum(self.device.between(before, after) for before, after in self._spans)

@@ -30,6 +30,21 @@ class Encoded:
         """Tokens of each entry, special tokens included."""
         return np.array([len(one) for one in self.ids], np.int64)
 
+    def part(self, members: np.ndarray) -> "Encoded":
+        """Return the entries at these indices; how many of them are truncated isn't known."""
+        types = None if self.types is None else [self.types[one] for one in members]
+        return Encoded([self.ids[one] for one in members], types, 0)
+
+    def __add__(self, other: "Encoded") -> "Encoded":
+        """Return these entries and then the others."""
+        types = None
+        if self.types is not None or other.types is not None:
+            types = [*self._all_types(), *other._all_types()]
+        return Encoded(self.ids + other.ids, types, self.truncated + other.truncated)
+
+    def _all_types(self) -> list[np.ndarray]:
+        return self.types or [np.zeros_like(one) for one in self.ids]
+
 
 class Encoder:
     """The model's tokenizer with a maximum length; padding is left to the batches."""
