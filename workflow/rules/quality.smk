@@ -37,6 +37,7 @@ def quality_protocol():
         "seed",
         "subgroup_minimum",
         "subgroup_size",
+        "subgroup_values",
         "subgroups",
         "tolerance",
     }

@@ -162,6 +162,8 @@ class Protocol(Model):
     """How far a variant may fall behind the reference."""
     subgroups: list[str] = Field(default_factory=lambda: ["bucket"])
     """Columns whose values are judged apart: `bucket`, `label`, or a column of the corpus."""
+    subgroup_values: dict[str, list[str]] = Field(default_factory=dict)
+    """Values that a subgroup column should have; one without an entry is listed as insufficient."""
     subgroup_minimum: float | None = None
     """Smallest accepted value of the main metric in each subgroup; null: not judged."""
     subgroup_size: int = Field(20, ge=1)
@@ -219,6 +221,16 @@ class Protocol(Model):
                 f"the metric {self.metric} is a loss with its sign turned, so never above 0, and a "
                 f"minimum of {self.minimum:g} accepts no loss at all; state a minimum below 0"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _expected_values_are_of_subgroups(self) -> "Protocol":
+        for name in self.subgroup_values:
+            if name not in self.subgroups:
+                raise ValueError(
+                    f"subgroup_values names the column {name!r}, which isn't among `subgroups`; "
+                    + did_you_mean(name, self.subgroups)
+                )
         return self
 
     @model_validator(mode="after")

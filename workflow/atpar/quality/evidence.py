@@ -81,7 +81,7 @@ def read_answers(reference: Path, model: dict[str, Any], protocol: dict[str, Any
         if name == "label" and head.answer == "multiple" and codes is not None:
             groups += label_groups(codes, head.labels)
         else:
-            groups += subgroups(reference, [name], present)
+            groups += subgroups(reference, [name], present, protocol.get("subgroup_values"))
     rule = protocol["reproduction"]
     return Answers(
         reference,

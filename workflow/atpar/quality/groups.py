@@ -1,6 +1,6 @@
 """Subgroups: the entries that share a value of a column of the reference table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ ABSENT = "(no value)"
 """Name of the group of entries that have no value in the column."""
 
 
+NOTHING = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Group:
     """A subgroup: the entries at `rows` (int64 indices) have `value` in `column`."""
@@ -24,11 +27,17 @@ class Group:
     rows: np.ndarray
 
 
-def subgroups(reference: Path, columns: list[str], present: list[str]) -> Iterator[Group]:
+def subgroups(
+    reference: Path,
+    columns: list[str],
+    present: list[str],
+    expected: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[Group]:
     """Give each value of each column with its rows, values in order of first appearance.
 
-    `present` are the columns of the file. An entry without a value is in a group of its own:
-    leaving it out would hide it.
+    `present` are the columns of the file. An entry without a value (absent, or blank) is in a group
+    of its own: leaving it out would hide it. `expected` are values of a column that are listed even
+    where no entry has them.
     """
     for name in columns:
         if name not in present:
@@ -38,6 +47,8 @@ def subgroups(reference: Path, columns: list[str], present: list[str]) -> Iterat
         encoded = coded(reference, name)
         codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
         values = [*encoded.dictionary.to_pylist(), ABSENT]
+        blank = [code for code, value in enumerate(values) if not value.strip()]
+        codes = np.where(np.isin(codes, blank), len(values) - 1, codes) if blank else codes
         # The narrowest type sorts fastest: numpy takes radix sort for 8 and 16 bits.
         narrow = codes.astype(np.min_scalar_type(len(values)))
         order = np.argsort(narrow, kind="stable")
@@ -48,6 +59,10 @@ def subgroups(reference: Path, columns: list[str], present: list[str]) -> Iterat
             if len(rows)
         ]
         yield from sorted(parts, key=lambda part: part.rows[0])
+        found = {part.value for part in parts}
+        for value in dict.fromkeys((expected or {}).get(name, ())):
+            if value not in found:
+                yield Group(name, value, NOTHING)
 
 
 def label_groups(flags: np.ndarray, labels: Sequence[str]) -> list[Group]:
