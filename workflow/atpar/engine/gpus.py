@@ -61,6 +61,21 @@ def _nvidia(library: Any, handle: Any) -> dict[str, Any]:
         "persistence": lambda: bool(library.nvmlDeviceGetPersistenceMode(handle)),
         "bus": lambda: _text(library.nvmlDeviceGetPciInfo(handle).busId),
         "driver": lambda: _text(library.nvmlSystemGetDriverVersion()),
+        "cuda_of_driver": lambda: _cuda(library.nvmlSystemGetCudaDriverVersion_v2()),
+        "max_sm_clock_mhz": lambda: library.nvmlDeviceGetMaxClockInfo(
+            handle, library.NVML_CLOCK_SM
+        ),
+        "max_memory_clock_mhz": lambda: library.nvmlDeviceGetMaxClockInfo(
+            handle, library.NVML_CLOCK_MEM
+        ),
+        "application_sm_clock_mhz": lambda: library.nvmlDeviceGetApplicationsClock(
+            handle, library.NVML_CLOCK_SM
+        ),
+        "pcie": lambda: (
+            f"generation {library.nvmlDeviceGetMaxPcieLinkGeneration(handle)}, "
+            f"{library.nvmlDeviceGetMaxPcieLinkWidth(handle)} lanes"
+        ),
+        "nvlinks": lambda: _nvlinks(library, handle),
     }
     values: dict[str, Any] = {"kind": "cuda"}
     reasons = {}
@@ -69,6 +84,22 @@ def _nvidia(library: Any, handle: Any) -> dict[str, Any]:
         if reason is not None:
             reasons[name] = reason
     return {**values, "reasons": reasons}
+
+
+def _cuda(version: int) -> str:
+    """Return the newest CUDA version that the driver runs: 12040 is 12.4."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _nvlinks(library: Any, handle: Any) -> int:
+    """Return how many NVLinks of a GPU are up; 0 on a card that has none."""
+    states = []
+    for link in range(library.NVML_NVLINK_MAX_LINKS):
+        try:
+            states.append(library.nvmlDeviceGetNvLinkState(handle, link))
+        except (library.NVMLError_NotSupported, library.NVMLError_InvalidArgument):
+            break  # No link has this number, nor a higher one.
+    return sum(map(bool, states))
 
 
 def _text(value: str | bytes) -> str:
