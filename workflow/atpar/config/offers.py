@@ -35,6 +35,8 @@ class Offer(Model):
     device_name: str | None = None
     """The card as its driver spells it (`NVIDIA H100 PCIe`); null: told from `gpu`; `*`: whatever
     this machine has, its CPU too."""
+    network: str | None = None
+    """Its network as you know it (`10 Gbit/s, shared`); stated, never measured."""
     partition: str | None = Field(None, pattern=r"^[\w.,-]+$")
     """Slurm: the partition that has it."""
     gres: str | None = Field(None, pattern=r"^\w+(:[\w.]+)?(:\d+[TGM]?)?$")

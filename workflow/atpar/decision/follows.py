@@ -145,10 +145,14 @@ def _stack(before: Path, after: Path) -> Iterator[Row]:
                 yield _row("stack", item, one.get(item), other.get(item), offer)
 
 
+NOT_STACK = ("digest", "definition", "offer", "reasons", "code", "inspected_at_utc", "disk")
+"""Parts of an environment that name it or how it was read, or are a reading of the moment."""
+
+
 def _leaves(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Return dotted name -> value of what is stable in an environment."""
     for key, part in value.items():
-        if not above and key in ("digest", "definition", "offer", "reasons", "inspected_at_utc"):
+        if not above and key in NOT_STACK:
             continue
         if isinstance(part, Mapping):
             yield from _leaves(part, f"{above}{key}.")

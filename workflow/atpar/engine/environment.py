@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from atpar.canonical import digest, write_json
+from atpar.canonical import digest, read_json, write_json
 from atpar.engine.compatibility import check_environment
-from atpar.engine.cpus import PROC, cpu_quota, usable_cpus
+from atpar.engine.cpus import PROC, cgroup_folders, cpu_quota, usable_cpus
+from atpar.engine.disk import read_speed
 from atpar.engine.gpus import nvidia_devices, rocm_devices
 from atpar.engine.identify import Card, check_card
 from atpar.engine.packages import COMPUTING
@@ -39,19 +40,67 @@ class Findings:
         return value
 
 
-def inspect_offer(offer: Mapping[str, Any], output: Path, card: Card | None = None) -> None:
+def inspect_offer(
+    offer: Mapping[str, Any],
+    output: Path,
+    card: Card | None = None,
+    code: str | None = None,
+    corpus: str = "",
+    network: str | None = None,
+) -> None:
     """Write `offers/<offer>/environment.json` for the machine that this runs on.
 
     Raises AtparError when the offer's device isn't there: a GPU is paid for, so nothing else is
     measured in its place. `card` says which GPUs the offer is; other ones are refused as well.
+    `code` is the digest of the code that inspects; `corpus` is a file that is read for the disk's
+    speed; `network` is what a person says of it.
     """
     findings = Findings()
+    stable = _stable(offer, findings)
+    if card is not None:
+        check_card(card, stable["device"])
+    compatibility = findings.take(
+        "compatibility", check_environment(stable), "the table is of AMD's GPUs alone"
+    )
+    content = {
+        **stable,
+        "digest": digest(stable),
+        # Not of the digest: a reading that is another one each time, and a person's word.
+        "disk": findings.take("disk", *read_speed(corpus)),
+        "network": findings.take("network", network, "the offers table doesn't state it"),
+        "reasons": findings.reasons,
+        "compatibility": compatibility,
+        "inspected_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_json(output, content if code is None else {**content, "code": code})
+
+
+def code_that_inspected(environment: Path, offer: Mapping[str, Any], code: str) -> str:
+    """Return the code digest that the rule's params keep: `code`, or that of the file as it is.
+
+    Code that was changed inspects nothing again, and so measures nothing again, while it would
+    find the same. Light: the machine is looked at only if the file was written by other code.
+    """
+    try:
+        known = read_json(environment)
+        if known["code"] == code or known["digest"] != digest(_stable(offer, Findings())):
+            return code
+        return known["code"]
+    except (OSError, ValueError, KeyError, AtparError):
+        return code
+
+
+def _stable(offer: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+    """Return what the digest covers: it is the same each time on the same machine."""
     stable = {
         "definition": DEFINITION,
         "offer": offer["offer"],
         "device": _device(offer, findings),
         "cpu": _cpu(findings),
         "memory_bytes": findings.take("memory_bytes", *_memory()),
+        "memory_limit_bytes": findings.take(
+            "memory_limit_bytes", _memory_limit(), "no control group limits it"
+        ),
         "system": {
             "kernel": platform.release(),
             "machine": platform.machine(),
@@ -60,24 +109,10 @@ def inspect_offer(offer: Mapping[str, Any], output: Path, card: Card | None = No
         "software": {**versions((*COMPUTING, "atpar")), "python": platform.python_version()},
         "torch_build": torch_build().__dict__,
     }
-    if card is not None:
-        check_card(card, stable["device"])
     stable["driver"] = findings.take(
         "driver", stable["device"].pop("driver"), "the pass runs on the CPU"
     )
-    compatibility = findings.take(
-        "compatibility", check_environment(stable), "the table is of AMD's GPUs alone"
-    )
-    write_json(
-        output,
-        {
-            **stable,
-            "digest": digest(stable),
-            "reasons": findings.reasons,
-            "compatibility": compatibility,
-            "inspected_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
-        },
-    )
+    return stable
 
 
 def _device(offer: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
@@ -154,21 +189,29 @@ def _lines(key: str) -> list[str]:
 
 def _memory() -> tuple[int | None, str | None]:
     """Return the memory in bytes that this process may use: the machine's, or its group's limit."""
-    from atpar.engine.cpus import cgroup_folders
-
     try:
         total = int((PROC / "meminfo").read_text().split("MemTotal:")[1].split()[0]) * 1024
     except (OSError, IndexError):
         return None, "/proc/meminfo can't be read"
+    return min(total, _memory_limit() or total), None
+
+
+UNLIMITED = 2**60
+"""What version 1 of control groups writes for no limit is the largest whole number of pages."""
+
+
+def _memory_limit() -> int | None:
+    """Return the smallest limit in bytes of the control groups of this process, None for none."""
+    limits = []
     for folder in cgroup_folders():
         for name in ("memory.max", "memory.limit_in_bytes"):
             try:
                 limit = (folder / name).read_text().strip()
             except OSError:
                 continue
-            if limit.isdigit():
-                total = min(total, int(limit))
-    return total, None
+            if limit.isdigit() and int(limit) < UNLIMITED:
+                limits.append(int(limit))
+    return min(limits, default=None)
 
 
 def _distribution() -> tuple[str | None, str | None]:

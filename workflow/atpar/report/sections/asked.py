@@ -8,10 +8,10 @@ from atpar.report.sections.blocks import Callout, Facts, Listing, Section
 from atpar.report.tables import Column, Row, table
 from atpar.report.values import DASH, Cell, instant, memory, missing, plain
 
-HIDDEN = {"definition", "digest", "reasons", "offer"}
+HIDDEN = {"code", "definition", "digest", "reasons", "offer"}
 
 
-VARIES = {"inspected_at_utc"}
+VARIES = {"inspected_at_utc", "disk.bytes_read", "disk.bytes_per_s"}
 """Fields that differ between any two machines and mean nothing by it."""
 
 
