@@ -82,6 +82,39 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
         ({"model": {"hub": "o/n", "revision": "main"}}, ["revision is 'main'"]),
         ({"protocol": {"tolerance": {"reference": "b1"}, "subgroups": ["buckett"]}}, ["'buckett'"]),
         ({"repetitions_added": 6}, ["11 repetitions", "limit is 10"]),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "metric": "neg_mae", "minimum": -1}},
+            ["protocol.metric names neg_mae", "kind 'single'", "take accuracy"],
+        ),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "metric": "neg_log_loss"}},
+            ["neg_log_loss", "never above 0", "minimum below 0"],
+        ),
+        (
+            {
+                "model": {"path": "m", "labels": ["cat", "dog"]},
+                "protocol": {"tolerance": {"reference": "b1"}, "metrics": ["f1[dogg]"]},
+            },
+            ["protocol.metrics names f1[dogg]", "did you mean 'dog'?"],
+        ),
+        (
+            {"model": {"path": "m", "head": "multi_label"}},
+            ["model.head is 'multi_label'", "label_kind is 'single'", "kind 'multiple'"],
+        ),
+        (
+            {"corpus": {"files": ["a"], "columns": {"label_separator": ";"}}},
+            ["label_separator is ';'", "label_kind: multiple"],
+        ),
+        (
+            {
+                "corpus": {
+                    "files": ["a"],
+                    "columns": {"label_kind": "number"},
+                    "label_map": {"1": "one"},
+                }
+            },
+            ["label_map maps labels", "`number`"],
+        ),
     ],
 )
 def test_each_fault_is_named_with_its_remedy(folder, changes, said):

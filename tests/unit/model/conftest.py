@@ -73,6 +73,7 @@ def check(tmp_path):
             source.trust_remote_code,
             source.allow_pickle,
             tmp_path / "fingerprint.json",
+            source.head,
         )
         return settings, facts
 

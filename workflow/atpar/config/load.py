@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from atpar.config.answers import check_answers
 from atpar.config.base import Model
 from atpar.config.campaign import Campaign
 from atpar.config.offers import Offer
@@ -74,6 +75,7 @@ def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
     offers = read_table(folder / campaign.tables.offers, Offer, "offer")
     plan = Plan(campaign, tuple(variants), tuple(offers))
     _check_names(plan)
+    check_answers(campaign)
     return plan
 
 
