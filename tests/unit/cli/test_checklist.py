@@ -82,6 +82,20 @@ def test_what_was_read_on_the_machine_is_filled_in(folder):
     assert "580.10" in found["driver"] and "torch 2.13.0" in found["software versions"]
 
 
+def test_a_machine_without_a_gpu_is_not_shown_as_one(folder, capsys):
+    environment = {
+        "device": {"kind": "cpu", "name": "EPYC"},
+        "cpu": {"name": "EPYC", "logical": 8, "usable": 2},
+    }
+    path = folder / "results" / "test" / "offers" / "big" / "environment.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(environment), encoding="utf-8")
+    assert main(["checklist", "--configfile", "config.yaml"]) == 0
+    found = points(capsys.readouterr().out)
+    assert "none was found, so passes run on the CPU" in found["GPU model"]
+    assert "EPYC, 2 of 8 logical CPUs usable" in found["CPU"]
+
+
 @pytest.mark.usefixtures("folder")
 def test_an_unknown_offer_or_file_is_one_message(capsys):
     assert main(["checklist", "--configfile", "config.yaml", "--offer", "bigg"]) == 2

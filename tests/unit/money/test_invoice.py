@@ -115,4 +115,11 @@ def test_the_command_ends_with_1_if_anything_is_off(ledger, tmp_path, capsys):
     assert main(["reconcile", str(path), "--ledger", str(ledger), "--json"]) == 1
     [answer] = json.loads(capsys.readouterr().out)
     assert (answer["status"], answer["remark"][:8]) == ("differs", "by +0.01")
+    path = invoice(tmp_path, "b,setup,5.00,USD", "a,rental,5.00,USD")
+    assert main(["reconcile", str(path), "--ledger", str(ledger)]) == 1
+    assert "b setup: billed 5.00 / engaged nothing USD" in capsys.readouterr().out
+    ledger.write_text("offer,variant,item,amount,currency\na,,storage,,USD\n", "utf-8")
+    path = invoice(tmp_path, "a,storage,5.00,USD")
+    assert main(["reconcile", str(path), "--ledger", str(ledger)]) == 1
+    assert "a storage: billed 5.00 / engaged unknown USD" in capsys.readouterr().out
     assert main(["reconcile", "missing.csv", "--ledger", str(ledger)]) == 2

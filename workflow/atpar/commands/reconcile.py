@@ -47,10 +47,9 @@ def _only_ledger() -> Path:
 def _as_text(matches: list[Match]) -> str:
     lines = []
     for match in matches:
-        sides = " / ".join(
-            f"{name} {'unknown' if amount is None else f'{amount:.2f}'}"
-            for name, amount in (("billed", match.billed), ("engaged", match.engaged))
-        )
+        sides = f"billed {_side(match.billed)} / engaged {_side(match.engaged)}"
+        if match.unknown:
+            sides = f"billed {_side(match.billed)} / engaged unknown"
         name = " ".join(filter(None, (match.offer, match.item))) or "without a name"
         lines.append(
             f"{match.status}: {name}: {sides} {match.currency}"
@@ -58,6 +57,10 @@ def _as_text(matches: list[Match]) -> str:
         )
     agreed = sum(match.agrees for match in matches)
     return "\n".join([*lines, f"{agreed} of {len(matches)} lines match"])
+
+
+def _side(amount: Decimal | None) -> str:
+    return "nothing" if amount is None else f"{amount:.2f}"
 
 
 def _as_json(matches: list[Match]) -> str:

@@ -53,15 +53,28 @@ def _hardware(offer, tariff, machine, needs) -> list[Point]:
     seen = "read on the machine"
     memory = machine.get("memory_bytes")
     return [
-        Point("GPU model", device.get("name") or offer.gpu, seen if device else "offers table"),
+        Point("GPU model", _gpu(device) or offer.gpu, seen if device else "offers table"),
         Point("GPU count", cards, "tariff" if cards else "", "how many cards does a lot hold?"),
         Point("GPU memory", _size(device.get("memory_bytes")), seen, "ask; a lot's price says "
               "nothing of it" + _needed(needs.get("memory"))),
         Point("interconnect between cards", device.get("interconnect"), seen),
-        Point("CPU", (machine.get("cpu") or {}).get("name"), seen, "model and cores"),
+        Point("CPU", _cpu(machine.get("cpu") or {}), seen, "model and cores"),
         Point("memory of the machine", _size(memory), seen),
         Point("disk", _disk(tariff), "tariff", "size and kind"),
     ]  # fmt: skip
+
+
+def _gpu(device: Mapping[str, Any]) -> str | None:
+    """Return the GPU's name, or that the machine has none: what was rented may not be there."""
+    if device.get("kind") == "cpu":
+        return "none was found, so passes run on the CPU"
+    return device.get("name")
+
+
+def _cpu(cpu: Mapping[str, Any]) -> str | None:
+    if not cpu.get("name") or not cpu.get("logical"):
+        return cpu.get("name")
+    return f"{cpu['name']}, {cpu.get('usable')} of {cpu['logical']} logical CPUs usable"
 
 
 def _needed(memory: str | None) -> str:

@@ -61,9 +61,11 @@ def cost_lines(cost: HourlyCost) -> list[Line]:
         amount = None
         if price is not None:
             amount = to_cents(Fraction(price) * cost.gpus * in_hours(cost.stopped))
-        lines.append(Line("stopped", amount, f"{show_hours(cost.stopped)} stopped, not released"))
-    lines.append(Line("storage", _cents(cost.storage), "as stated"))
-    lines.append(Line("transfer", _cents(cost.transfer), "as stated"))
+        unpriced = "" if price is not None else "; its price is not stated"
+        lines.append(
+            Line("stopped", amount, f"{show_hours(cost.stopped)} stopped, not released{unpriced}")
+        )
+    lines += [_stated("storage", cost.storage), _stated("transfer", cost.transfer)]
     if cost.retry_time is not None:
         again = ZERO
         if cost.retry_time:
@@ -74,7 +76,7 @@ def cost_lines(cost: HourlyCost) -> list[Line]:
             )
         )
     else:
-        lines.append(Line("failed retries", _cents(cost.retries), "as stated"))
+        lines.append(_stated("failed retries", cost.retries))
     return lines
 
 
@@ -99,5 +101,7 @@ def total_of(lines: list[Line]) -> tuple[Decimal, list[str]]:
     return known, [one.item for one in lines if one.amount is None]
 
 
-def _cents(amount: Decimal | None) -> Decimal | None:
-    return None if amount is None else to_cents(amount)
+def _stated(item: str, amount: Decimal | None) -> Line:
+    if amount is None:
+        return Line(item, None, "not stated")
+    return Line(item, to_cents(amount), "as stated")

@@ -11,6 +11,7 @@ from atpar.money.tables import read_rows
 
 ZERO = Decimal("0.00")
 AGREED = ("matches", "matches by its amount")
+GAPS = ("billed, a gap in the ledger", "unknown on both sides")
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Match:
     billed: Decimal | None
     currency: str
     remark: str = ""
+
+    @property
+    def unknown(self) -> bool:
+        """Is it in the ledger as a gap: engaged, but at an amount that isn't known?"""
+        return self.status in GAPS
 
     @property
     def agrees(self) -> bool:
