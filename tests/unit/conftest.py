@@ -54,6 +54,7 @@ class RecordedCampaign:
     recovers: dict[str, str] = field(default_factory=dict)
     planned: Sequence[tuple[str, str]] = ()
     exclusions: str = ""
+    series: Sequence[dict[str, str]] = ()
     clock: int = 0
     places: dict[int, int] = field(default_factory=dict)
 
@@ -160,7 +161,7 @@ class RecordedCampaign:
             **self.digests,
             "tokenizer_digest": digest("tokenizer"),
             "environment_digest": digest(f"environment of {offer}"),
-            "variant_settings": {"variant": variant, "series": "first", "batch_size": 8},
+            "variant_settings": {"variant": variant, "batch_size": 8},
             "planned_rank": self.clock,
             "position": position,
             "round": repetition,
@@ -304,6 +305,7 @@ class RecordedCampaign:
             table,
             self.protocol["metric"],
             self.path("attempts.csv"),
+            {variant: "first" for _, variant in options},
         )
         summarise_passes(
             self.path("attempts.csv"),
@@ -329,6 +331,7 @@ class RecordedCampaign:
             self.path("separation.json"),
             options,
             self.protocol,
+            self.series,
         )
 
     def pay(self) -> None:

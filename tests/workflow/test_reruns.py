@@ -88,6 +88,14 @@ def one_variant_changed(workspace):
     )
 
 
+def series_renamed(workspace):
+    workspace.edit("config/demo/variants.tsv", "b4\tbatch-size\t", "b4\tsizes\t")
+
+
+def other_inspection(workspace):
+    workspace.edit("workflow/atpar/engine/environment.py", '"kernel":', '"kernel_release":')
+
+
 def code(module, line="\n\nADDED = 1\n"):
     """Return a change that adds a statement to a module of the library."""
 
@@ -125,6 +133,9 @@ CHANGES = {
         one_variant_changed,
         {"measure_pass": 4, "check_predictions": 2, "evaluate_quality": 2, **BALANCE},
     ),
+    "a series renamed": (series_renamed, {**BALANCE}),
+    "code of the inspection, same findings": (code("engine/environment.py"), {}),
+    "code of the inspection, other findings": (other_inspection, {"inspect_offer": 2, **PASSES}),
     "a comment in the engine": (comment("engine/worker.py"), {}),
     "code of the engine": (code("engine/worker.py"), PASSES),
     "code of the corpus room": (code("corpus/split.py"), SPLIT),

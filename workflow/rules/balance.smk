@@ -41,6 +41,7 @@ rule tabulate_attempts:
             "tabulate_attempts",
             ("pandas", "pandera"),
             journals=f"{RESULTS}/journal",
+            series={variant.variant: variant.series for variant in PLAN.variants},
             metric=CAMPAIGN.protocol.metric,
         ),
     message:
@@ -85,6 +86,11 @@ rule separate_options:
             "separate_options",
             ("numpy", "pandas", "pandera", "scipy"),
             options=measured_options(),
+            series=[
+                {"name": series.name, "problem": series.problem}
+                for series in SERIES
+                if series.problem
+            ],
             protocol=CAMPAIGN.protocol.model_dump(
                 mode="json", include={"control", "minimum_span_s", "separation"}
             ),

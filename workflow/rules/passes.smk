@@ -10,6 +10,7 @@ import json
 from atpar.engine.environment import code_that_inspected
 from atpar.engine.machine import machine_digest
 from atpar.config.combinations import impossible_on
+from atpar.engine.disk import largest_file
 from atpar.engine.packages import COMPUTING, EXPORTING, computing
 from atpar.protocol.series import LABELS, check_series
 
@@ -52,7 +53,7 @@ def pass_settings(script, offer, variant, **values):
     }
     return settings(
         script,
-        packages=computing(PLAN.variant(variant).backend),
+        packages=computing(PLAN.variant(variant).model_dump(mode="json")),
         modules=["atpar.engine.worker"],
         campaign=CAMPAIGN.campaign,
         # A series that is renamed, or a recovery declared afterwards, measures nothing again.
@@ -85,6 +86,9 @@ rule inspect_offer:
     resources:
         # A resource, since another price or spelling of the card must not measure anything again.
         card=lambda w: canonical_json(asdict(offer_card(w.offer))),
+        # A person's word, and a file to time the disk with: neither measures anything again.
+        network=offer_column("network"),
+        corpus=lambda _: largest_file(CORPUS_FILES),
         slurm_partition=offer_column("partition"),
         gres=offer_column("gres"),
         constraint=offer_column("constraint"),

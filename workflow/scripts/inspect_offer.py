@@ -12,4 +12,7 @@ with stage(snakemake) as settings:
         settings["offer"],
         Path(snakemake.output.environment),
         card=Card(**json.loads(snakemake.resources.card)),
+        corpus=snakemake.resources.corpus,
+        network=snakemake.resources.network or None,
+        code=settings["code"],
     )

@@ -12,4 +12,5 @@ with stage(snakemake) as settings:
         findings=Path(snakemake.output.findings),
         options=settings["options"],
         protocol=settings["protocol"],
+        series=settings["series"],
     )

@@ -13,5 +13,6 @@ with stage(snakemake) as settings:
         qualities=[Path(path) for path in snakemake.input.qualities],
         exclusions=Path(snakemake.input.exclusions),
         metric=settings["metric"],
+        series=settings["series"],
         output=Path(snakemake.output.attempts),
     )

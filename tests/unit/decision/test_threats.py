@@ -5,6 +5,7 @@ import pytest
 from atpar.decision.drift import order_findings, sessions
 from atpar.decision.speak import decision_lines
 from atpar.decision.statistics import trend
+from atpar.money.tables import read_rows
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
 QUICK = [10.0, 10.1, 9.9, 10.2, 10.0]
@@ -44,6 +45,20 @@ def test_a_threat_appears_for_its_own_cause(recorded, changes, name, word):
     assert list(threats(decision)) == [name]
     assert word in threats(decision)[name]
     assert threats(decision)[name] in text
+
+
+def test_a_series_that_varies_several_options_is_a_threat(recorded):
+    problem = "series 'first' varies 2 options at once (precision, order): not one cause"
+    decision, text = two_options(recorded(series=[{"name": "first", "problem": problem}])).decide()
+    assert list(threats(decision)) == ["several variables"]
+    assert "Series 'first' varies 2 options at once" in threats(decision)["several variables"]
+    assert threats(decision)["several variables"] in text
+
+
+def test_the_series_of_an_attempt_is_the_planned_one(recorded):
+    campaign = two_options(recorded())
+    campaign.decide()
+    assert {row["series"] for row in read_rows(campaign.path("attempts.csv"))} == {"first"}
 
 
 def test_a_small_disagreement_of_clocks_is_none(recorded):

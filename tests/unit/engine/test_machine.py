@@ -174,6 +174,19 @@ def test_the_digest_is_of_what_is_stable(tmp_path):
     assert first["digest"] == second["digest"]
 
 
+def test_code_that_finds_the_same_inspects_nothing_again(tmp_path, monkeypatch):
+    path, offer = tmp_path / "environment.json", {"offer": "here", "device": "cpu"}
+    kept = environments.code_that_inspected
+    assert kept(path, offer, "new") == "new", "nothing was inspected yet"
+    environments.inspect_offer(offer, path, code="old")
+    assert kept(path, offer, "old") == "old"
+    assert kept(path, offer, "new") == "old"
+    monkeypatch.setattr(environments, "_memory", lambda: (1, None))
+    assert kept(path, offer, "new") == "new", "another machine is inspected"
+    path.write_text("{")
+    assert kept(path, offer, "new") == "new"
+
+
 def test_an_offer_of_a_gpu_that_is_not_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "_gpus", lambda _: ([], "no driver"))
     with pytest.raises(AtparError, match=r"asks for device cuda.*no driver"):

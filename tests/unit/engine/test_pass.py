@@ -143,6 +143,32 @@ def test_int8_says_its_method(built_campaign):
     assert 1e-4 < np.abs(plain - int8).mean() < 0.2
 
 
+@pytest.mark.parametrize(
+    ("quantization", "precision", "method", "bounds"),
+    [
+        ("int8-weight-only", "fp32", "Int8WeightOnlyConfig", (1e-6, 0.1)),
+        ("int8-weight-only", "bf16", "Int8WeightOnlyConfig", (1e-6, 0.2)),
+        ("int8-dynamic-torchao", "fp32", "Int8DynamicActivationInt8WeightConfig", (1e-6, 0.2)),
+    ],
+)
+def test_torchao_quantizes(built_campaign, measured, quantization, precision, method, bounds):
+    pytest.importorskip("torchao", reason="torchao isn't installed (requirements-torchao.txt)")
+    record = built_campaign.measure("ao", quantization=quantization, precision=precision)
+    assert record["status"] == "ok", record
+    kind = {"fp32": "float32", "bf16": "bfloat16"}[precision]
+    assert record["dtype_used"] == f"{kind}+int8"
+    assert any(method in note for note in record["notes"])
+    assert record["software"]["torchao"]
+    assert record["memory"]["parameter_bytes"] < 0.8 * measured["memory"]["parameter_bytes"]
+    difference = np.abs(scores_of(built_campaign, "ao") - scores_of(built_campaign, "plain"))
+    assert bounds[0] < difference.mean() < bounds[1]
+
+
+def scores_of(campaign, variant):
+    """Return a variant's scores."""
+    return np.array(campaign.predictions(variant).column("scores").to_pylist())
+
+
 @pytest.mark.usefixtures("measured")
 def test_a_compiled_pass_counts_its_graphs(built_campaign):
     record = built_campaign.measure("compiled", compile="default", shapes="dynamic")

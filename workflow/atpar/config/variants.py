@@ -18,8 +18,11 @@ class Variant(Model):
     """The series it belongs to; variants of a series differ in one option."""
     precision: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32"
     """Type of weights and arithmetic; `tf32`: fp32 weights, matrices multiplied in TF32 (GPU)."""
-    quantization: Literal["none", "int8-dynamic"] = "none"
-    """`int8-dynamic`: weights of linear layers in int8 per channel, activations as they come."""
+    quantization: Literal[
+        "none", "int8-dynamic", "int8-weight-only", "int8-dynamic-torchao", "int8-bitsandbytes"
+    ] = "none"
+    """Linear layers in int8: `int8-dynamic` by torch (CPU), activations as they come;
+    `int8-weight-only` and `int8-dynamic-torchao` by torchao; `int8-bitsandbytes` (GPU)."""
     batch_size: int | None = Field(None, ge=1)
     """Entries in a batch; or give `token_budget`."""
     token_budget: int | None = Field(None, ge=1)
@@ -49,6 +52,8 @@ class Variant(Model):
     """What computes; `onnxruntime` exports the model once, as a stage of its own."""
     processes: int = Field(1, ge=1)
     """Processes that share the corpus, one to a GPU, or to a part of the CPU's threads."""
+    device_map: Literal["auto", "balanced", "sequential"] | None = None
+    """Spread a model that is too large for one GPU over all of them, by accelerate; null: one."""
     seed: int | None = Field(None, ge=0)
     """Seed of this variant, for a stochastic protocol; null: the protocol's."""
     recovers: Name | None = None
@@ -104,20 +109,28 @@ class Variant(Model):
                 "`shapes` is for a compiled variant; state `compile`",
             ),
             (
-                self.quantization != "none" and self.precision != "fp32",
+                self.quantization == "int8-dynamic" and self.precision != "fp32",
                 "int8-dynamic quantizes fp32 weights; leave `precision` at fp32",
             ),
             (
-                self.quantization != "none" and self.compile != "none",
-                "quantized layers aren't compiled; leave `compile` at none",
+                self.quantization == "int8-bitsandbytes" and self.precision not in HALF,
+                "int8-bitsandbytes computes beside its int8 layers in bf16 or fp16; state the "
+                "precision",
             ),
+            (
+                self.quantization in ("int8-dynamic", "int8-bitsandbytes")
+                and self.compile != "none",
+                f"layers of {self.quantization} aren't compiled; leave `compile` at none, or take "
+                "int8-weight-only or int8-dynamic-torchao",
+            ),
+            *self._refusals_of_spreading(),
             (
                 onnx and self.compile != "none",
                 "onnxruntime optimises its own graph; leave `compile` at none",
             ),
             (
                 onnx and self.quantization != "none",
-                "int8-dynamic is torch's; leave `quantization` at none with onnxruntime",
+                f"{self.quantization} is torch's; leave `quantization` at none with onnxruntime",
             ),
             (
                 onnx and self.precision != "fp32",
@@ -130,5 +143,30 @@ class Variant(Model):
             (
                 self.processes > 1 and self.window is not None,
                 "processes share the whole corpus; leave `window` empty",
+            ),
+        ]
+
+    def _refusals_of_spreading(self) -> list[tuple[bool, str]]:
+        spread = self.device_map is not None
+        return [
+            (
+                spread and self.backend == "onnxruntime",
+                "`device_map` spreads torch's layers; leave it empty with onnxruntime",
+            ),
+            (
+                spread and self.processes > 1,
+                "either `processes` have a GPU each, or `device_map` spreads one over all of them",
+            ),
+            (
+                spread and self.compile != "none",
+                "layers that are spread aren't compiled; leave `compile` at none",
+            ),
+            (
+                spread and self.padding == "none",
+                "packed entries (`padding: none`) need the whole model on one GPU",
+            ),
+            (
+                spread and self.quantization != "none",
+                "a model is quantized or spread, not both; leave `quantization` at none",
             ),
         ]

@@ -53,7 +53,7 @@ COPIED = (
 )
 """Fields of a record that become cells under the same name."""
 
-SETTINGS = ("series", "batch_size", "precision", "order", "padding", "max_length")
+SETTINGS = ("batch_size", "precision", "order", "padding", "max_length")
 """Fields of the variant's settings that become cells under the same name."""
 
 
@@ -65,11 +65,13 @@ def tabulate_attempts(
     exclusions: Path,
     metric: str,
     output: Path,
+    series: Mapping[str, str] | None = None,
 ) -> None:
     """Write attempts.csv: every attempt in the journals of the folder `journals`.
 
     `records` are the passes' records that count; each must be in a journal, since a table without
-    the attempts before it would hide failures.
+    the attempts before it would hide failures. `series` is variant -> series, as planned now: a
+    pass doesn't depend on the name of its series.
     """
     attempts = read_journals(journals)
     known = {record["attempt_id"] for record in attempts}
@@ -87,6 +89,8 @@ def tabulate_attempts(
         read_exclusions(exclusions, known),
         metric,
     )
+    for row in rows:
+        row["series"] = (series or {}).get(row["variant"])
     write_table(output, rows, ATTEMPTS)
 
 

@@ -41,11 +41,13 @@ def separate_options(
     findings: Path,
     options: Sequence[Key],
     protocol: Mapping[str, Any],
+    series: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write separation.csv (one row a pair) and separation.json (groups, drift, control, spans).
 
     `options` are the (offer, variant) compared; `protocol` has `separation`, `control` and
-    `minimum_span_s`.
+    `minimum_span_s`; `series` are those with a `problem`, by `name`: what keeps a difference
+    within them from having one cause [P10].
     """
     rows = [
         row
@@ -61,7 +63,7 @@ def separate_options(
     lines = pair_rows(durations, compared, protocol["control"])
     write_table(table, [{**line, "seal_digest": seal} for line in lines], SEPARATION)
     found = separation_findings(rows, durations, compared, protocol)
-    write_json(findings, {**found, "seal_digest": seal})
+    write_json(findings, {**found, "series": list(series), "seal_digest": seal})
 
 
 def durations_of(rows: Sequence[Row], options: Sequence[Key]) -> dict[Key, list[float]]:

@@ -78,7 +78,7 @@ def changed_machines(tables: Tables) -> Iterator[tuple[str, str]]:
 
 
 def series(tables: Tables) -> Iterator[tuple[str, str]]:
-    """Drift, order, the A/A control, and unstable durations."""
+    """Drift, order, the A/A control, what a series varies, and unstable durations."""
     findings = tables.findings
     effect = findings["position_effect"]
     if effect["found"]:
@@ -104,6 +104,8 @@ def series(tables: Tables) -> Iterator[tuple[str, str]]:
                 f"On {offer} passes became {'slower' if trend['slope'] > 0 else 'quicker'} as the "
                 f"series went on (p = {trend['p_value']:.2g}, level {trend['level']:g}).",
             )
+    for one in findings["series"]:
+        yield "several variables", f"{one['problem'][0].upper()}{one['problem'][1:]}."
     yield from other_times(tables)
     for (offer, variant), row in tables.summary.items():
         if row["max_s"] and float(row["max_s"]) > UNSTABLE * float(row["min_s"]):

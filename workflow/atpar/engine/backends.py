@@ -14,7 +14,9 @@ from atpar.engine.in_effect import without_arithmetic
 from atpar.engine.job import Job, model_folder
 from atpar.engine.lean import lean_start
 from atpar.engine.onnx_model import OnnxClassifier
+from atpar.engine.packages import lacking, optional
 from atpar.engine.refused import Refused
+from atpar.engine.spread import spread_over
 
 INTEROP_THREADS = 1
 
@@ -41,7 +43,7 @@ def backend_of(
 
     Raises Refused for what this machine can't run.
     """
-    reason = impossible_on(job.variant, expected["kind"])
+    reason = impossible_on(job.variant, expected["kind"]) or lacking(job.variant)
     reason = reason or without_arithmetic(job.variant["precision"], expected)[0]
     if reason is not None:
         raise Refused(reason)
@@ -71,6 +73,9 @@ class TorchBackend:
         self.expected = devices[member] if member < len(devices) else expected
         self.folder = model_folder(fingerprint)
         self.compiles = job.variant["compile"] != "none"
+        self.cards = expected["count"] if job.variant["device_map"] else 1
+        if job.variant["device_map"] and self.cards < 2:
+            raise Refused("device_map spreads a model over several GPUs; there is one here")
         flash = job.variant["attention"] == "flash" and job.variant["padding"] != "none"
         # Packed entries take torch's own kernel.
         if flash and find_spec("flash_attn") is None:
@@ -80,7 +85,9 @@ class TorchBackend:
     @contextmanager
     def start_up(self) -> Iterator[None]:
         """Keep what isn't needed from being imported."""
-        with lean_start(compiler=self.compiles):
+        needed = optional(self.job.variant)
+        # These packages ask for parts of torch's compiler as they are imported.
+        with lean_start(needed=needed, compiler=self.compiles or bool(needed)):
             yield
 
     def open(self) -> Device:
@@ -88,6 +95,8 @@ class TorchBackend:
         self.kind = model_class(architecture(self.folder))
         device = open_device(self.job.offer["device"], self.expected["name"], self.member)
         check_device(device, self.expected, self.job.inputs.environment)
+        if self.cards > 1:
+            device = spread_over(self.cards)
         self._prepare()
         return device
 
@@ -127,11 +136,6 @@ class OnnxBackend:
 
     def __init__(self, job: Job, expected: dict[str, Any]) -> None:
         self.job, self.expected = job, expected
-        if find_spec("onnxruntime") is None:
-            raise Refused(
-                "backend is onnxruntime, which isn't installed: "
-                "pip install -r requirements-onnxruntime.txt"
-            )
 
     @contextmanager
     def start_up(self) -> Iterator[None]:

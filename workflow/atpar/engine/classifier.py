@@ -11,8 +11,9 @@ from atpar.engine.compiled import breaks, compiled, graphs
 from atpar.engine.in_effect import check_loaded, torch_settings
 from atpar.engine.lean import import_class, load_pretrained
 from atpar.engine.packed import Packing
-from atpar.engine.quantize import METHOD, quantize_linear, quantized_bytes
+from atpar.engine.quantize import METHODS, loading_options, packed_bytes, quantized, stored_bytes
 from atpar.engine.refused import Refused
+from atpar.engine.spread import spread_note
 
 ATTENTION = {"sdpa": "sdpa", "eager": "eager", "flash": "flash_attention_2"}
 
@@ -59,6 +60,10 @@ class Classifier:
         attention = ATTENTION["sdpa" if packed else variant["attention"]]
         half = {"bf16": torch.bfloat16, "fp16": torch.float16}
         dtype = half.get(variant["precision"], torch.float32)
+        self.quantization = variant["quantization"]
+        options = loading_options(self.quantization, target)
+        if variant["device_map"]:
+            options["device_map"] = variant["device_map"]
         model, loading = load_pretrained(
             kind,
             folder,
@@ -67,20 +72,23 @@ class Classifier:
             local_files_only=True,
             use_safetensors=any(folder.glob("*.safetensors")),
             output_loading_info=True,
+            **options,
         )
         _check_trained(folder, loading)
         # Batches are padded with it and some heads look for it: both must mean the same token.
         model.config.pad_token_id = pad_token_id
         accepted = inspect.signature(model.forward).parameters
         self._takes_types = "token_type_ids" in accepted
-        self.quantized = variant["quantization"] != "none"
-        self.model = model.eval().requires_grad_(False).to(target)
-        self.remarks = check_loaded(self.model, attention, dtype, target)
+        self.model = model.eval().requires_grad_(False)
+        spread = [spread_note(self.model)] if variant["device_map"] else []
+        if not options:
+            # What was told where to go as it was loaded is there already.
+            self.model = self.model.to(target)
+        self.remarks = [*spread, *check_loaded(self.model, attention, dtype, target)]
         self._packing = None
         if packed:
             self._packing = Packing(self.model, variant["attention"] == "flash", longest)
-        if self.quantized:
-            self.model = quantize_linear(self.model)
+        self.model = quantized(self.model, self.quantization)
         self._forward = self.model
         self.compiles = variant["compile"] != "none"
         if self.compiles:
@@ -112,7 +120,8 @@ class Classifier:
     @property
     def notes(self) -> list[str]:
         """What a reader of the record should know of how this was computed."""
-        notes = [*self.remarks, *([METHOD] if self.quantized else [])]
+        method = METHODS.get(self.quantization)
+        notes = [*self.remarks, *([method] if method else [])]
         if self.compiles and (count := breaks()):
             notes.append(f"the compiler left its graph at {count} places")
         return notes
@@ -128,14 +137,13 @@ class Classifier:
     def dtype_used(self) -> str:
         """The type of the parameters, or of each where they differ."""
         kinds = {str(one.dtype).removeprefix("torch.") for one in self.model.parameters()}
-        return "+".join(sorted(kinds | ({"int8"} if self.quantized else set())))
+        return "+".join(sorted(kinds | ({"int8"} if self.quantization != "none" else set())))
 
     @property
     def parameter_bytes(self) -> int:
         """Bytes of all parameters and buffers."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
-        size = sum(one.numel() * one.element_size() for one in tensors)
-        return size + (quantized_bytes(self.model) if self.quantized else 0)
+        return sum(map(stored_bytes, tensors)) + packed_bytes(self.model)
 
 
 def _check_trained(folder: Path, loading: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ TOLERANCE = 1e-3
 PLAIN = {
     "precision": "fp32",
     "quantization": "none",
+    "device_map": None,
     "attention": "eager",
     "compile": "none",
     "shapes": None,

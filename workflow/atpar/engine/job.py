@@ -49,6 +49,10 @@ class Job:
         """How many processes share the pass."""
         return self.variant["processes"]
 
+    def cards_of(self, count: int) -> int:
+        """Return how many of so many GPUs the pass computes on."""
+        return count if self.variant["device_map"] else self.processes
+
     @property
     def seed(self) -> int:
         """The seed of every random generator: the variant's own, or the protocol's."""

@@ -138,6 +138,8 @@ class Part:
     def remember_peaks(self) -> None:
         """Keep the peaks of the measured span, each with its scope."""
         on_device = 0 if self.device.kind == "cpu" else self.classifier.parameter_bytes
+        if self.variant["device_map"]:
+            on_device = 0  # Each card has a part of them, and which one isn't known here.
         self._remember(counted(self.device.peaks("measured"), on_device))
         self._remember(self.device.used_by_process())
         name = "peak_host_rss_measured_bytes"

@@ -96,7 +96,7 @@ def measure_pass(one: Pass) -> dict[str, Any]:
             number=number,
             place=one.place,
             session=session_id(snakemake),
-            software=versions(computing(one.settings["variant"]["backend"])),
+            software=versions(computing(one.settings["variant"])),
             clock=clock,
         )
         event = {"attempt_id": record["attempt_id"]}

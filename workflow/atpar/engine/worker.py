@@ -139,7 +139,7 @@ def _take_devices(job: Job) -> None:
         return
     if job.processes > device["count"]:
         raise Refused(f"{job.processes} processes need as many GPUs; there are {device['count']}")
-    for one in device["devices"][: job.processes]:
+    for one in device["devices"][: job.cards_of(device["count"])]:
         lock_device(Path(job.lock_folder), one["uuid"] or one["kind"])
 
 
@@ -153,8 +153,9 @@ def _look_around(attempt: Attempt, conditions: Conditions) -> None:
     if busy is not False:
         attempt.notes.append(f"busy device: {why}" if busy else why)
     count = read_json(job.inputs.environment)["device"]["count"]
-    if device.kind != "cpu" and job.processes < count:
-        attempt.notes.append(f"{job.processes} of {count} GPUs are used")
+    used = job.cards_of(count)
+    if device.kind != "cpu" and used < count:
+        attempt.notes.append(f"{used} of {count} GPUs are used")
 
 
 def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:

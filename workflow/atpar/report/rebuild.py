@@ -54,6 +54,7 @@ def _attempts(bag: Bag) -> None:
         exclusions=exclusions,
         output=bag.work / "attempts.csv",
         metric=bag.settings("tabulate_attempts")["metric"],
+        series=bag.settings("tabulate_attempts")["series"],
     )
 
 
