@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
@@ -53,6 +54,8 @@ COMPILER = ("torch._dynamo", "torch._dynamo._trace_wrapped_higher_order_op")
 SHAPE_FUNCTIONS = "torch._meta_registrations"
 MODELS = ("transformers", "models")
 """Where transformers keeps a folder for each kind of model."""
+STARTING: ContextVar[bool] = ContextVar("starting", default=False)
+"""True inside `lean_start`."""
 
 
 @contextmanager
@@ -166,6 +169,7 @@ def lean_start(needed: tuple[str, ...] = (), compiler: bool = False) -> Iterator
     """Import and load inside with what isn't `needed` kept out; `compiler`: torch's as well."""
     packages = tuple(name for name in OPTIONAL_PACKAGES if name not in needed)
     with contextlib.ExitStack() as kept_out:
+        kept_out.callback(STARTING.reset, STARTING.set(True))
         kept_out.enter_context(hidden(packages))
         if not compiler:
             if not needed:
@@ -175,11 +179,11 @@ def lean_start(needed: tuple[str, ...] = (), compiler: bool = False) -> Iterator
 
 
 def import_class(name: str) -> Any:
-    """Return a class of transformers, to be called inside `lean_start`.
+    """Return a class of transformers; inside `lean_start` it is imported without all others.
 
     Raises AttributeError where transformers has none of that name.
     """
-    lean = "transformers" not in sys.modules
+    lean = STARTING.get() and "transformers" not in sys.modules
     try:
         with _one_model(name) if lean else contextlib.nullcontext():
             return getattr(importlib.import_module("transformers"), name)
