@@ -33,6 +33,7 @@ COPIED = (
     "signal",
     "started_utc",
     "finished_utc",
+    "zone",
     "clock_disagreement_s",
     "main_time_s",
     "main_time_reason",

@@ -70,6 +70,7 @@ ATTEMPTS = pa.DataFrameSchema(
         "signal": _optional("signal that ended the worker", VALUE),
         "started_utc": _optional("start by the node's clock"),
         "finished_utc": _optional("end by the node's clock"),
+        "zone": _optional("the node's offset from UTC, as `+HH:MM`"),
         "clock_disagreement_s": _optional("wall clock minus monotonic clock over it", VALUE),
         "main_time_s": _optional("main time [P14]", DURATION),
         "main_time_reason": _optional("why there is no main time"),

@@ -1,5 +1,6 @@
 """Attempts, failed ones included, and the memory that they took."""
 
+from datetime import datetime
 from typing import Any
 
 from atpar.decision.tables import MEMORY
@@ -34,7 +35,7 @@ ATTEMPTS = (
     Column("Counted", "counted", flag),
     Column("Ended in", "phase"),
     Column("Reason or cause", "reason", wide=True, empty=""),
-    Column("Started", "started_utc", instant),
+    Column("Started, node's time", "started", instant),
     Column("Main time, s", "main_time_s", seconds, numeric=True, reason="main_time_reason"),
     Column("Wall time, s", "wall_time_s", seconds, numeric=True),
     Column(
@@ -82,7 +83,7 @@ def attempts_section(material: Material, style: str) -> Section:
     else:
         shown, empty = rows, "No pass has been attempted yet."
     empty = material.emptiness("attempts", empty)
-    shown = [{**row, "reason": _cause(row)} for row in shown]
+    shown = [{**row, "reason": _cause(row), "started": _node_time(row)} for row in shown]
     blocks.append(
         table(
             "attempts",
@@ -99,6 +100,16 @@ def attempts_section(material: Material, style: str) -> Section:
         "interrupted keeps its row and its cost.",
         blocks,
     )
+
+
+def _node_time(row: Row) -> str:
+    """Return when an attempt started, with its node's offset; in UTC where that isn't known."""
+    started, zone = row.get("started_utc") or "", row.get("zone") or ""
+    try:
+        offset = datetime.strptime(zone, "%z").tzinfo
+        return datetime.fromisoformat(started).astimezone(offset).isoformat()
+    except ValueError:
+        return started
 
 
 def _cause(row: Row) -> str:
