@@ -8,6 +8,7 @@ from typing import Any
 
 from atpar.engine.cpus import CpuTimes, cpu_times, used_by_others
 from atpar.engine.devices import Device
+from atpar.engine.energy import energy
 from atpar.engine.gpu_state import gpu_state, in_use, occupancy, throttling
 
 BUSY_CPUS = 0.5
@@ -23,6 +24,7 @@ class Conditions:
     start_up: CpuTimes | None = field(default_factory=lambda: cpu_times(time.monotonic()))
     others_at_start_up: float | None = None
     on_devices: list[dict[str, Any]] = field(default_factory=list)
+    cards: Sequence[Mapping[str, Any]] = ()
     first: CpuTimes | None = None
     values: dict[str, Any] = field(default_factory=dict)
 
@@ -55,23 +57,33 @@ class Conditions:
                 return answer, "; ".join(told)
         return False, None
 
-    def start(self, device: Device) -> None:
-        """Read the state just before the clock starts."""
+    def start(self, cards: Sequence[Mapping[str, Any]]) -> None:
+        """Read the state just before the clock starts; `cards` are the GPUs of the pass."""
+        self.cards = cards
         self.values = {
             "cpus_used_by_others_at_start_up": self.others_at_start_up,
             "load_average_1min": round(os.getloadavg()[0], 2),
             "devices_at_start_up": self.on_devices,
-            "device_before": gpu_state(device),
+            "cards_before": self._states(),
         }
         self.first = cpu_times(time.monotonic())
 
-    def stop(self, device: Device) -> dict[str, Any]:
-        """Read the state just after the clock stopped and return all readings."""
-        after = gpu_state(device)
+    def _states(self) -> list[dict[str, Any] | None]:
+        return [gpu_state(card["kind"], card["uuid"]) for card in self.cards]
+
+    def stop(self, elapsed_s: float) -> dict[str, Any]:
+        """Read the state just after the clock stopped and return all readings.
+
+        Energy is that of each card from just before the span, of `elapsed_s` seconds, to just
+        after it; on a CPU the one answer is why there is none.
+        """
+        after = self._states()
         others = used_by_others(self.first, cpu_times(time.monotonic()))
+        ends = list(zip(self.values["cards_before"], after, strict=True)) or [(None, None)]
         return {
             **self.values,
             "cpus_used_by_others": others,
-            "device_after": after,
-            "throttled": throttling(after),
+            "cards_after": after,
+            "energy": [energy(before, then, elapsed_s) for before, then in ends],
+            "throttled": sorted({one for state in after for one in throttling(state)}),
         }

@@ -141,7 +141,7 @@ class CudaDevice:
         properties = torch.cuda.get_device_properties(index)
         self.name = properties.name
         uuid = getattr(properties, "uuid", None)
-        self.uuid = None if uuid is None else f"GPU-{uuid}".replace("GPU-GPU-", "GPU-")
+        self.uuid = None if uuid is None else device_uuid(str(uuid), self.kind)
         torch.cuda.set_device(index)
 
     def stage(self, batch: Batch) -> Staged:
@@ -204,6 +204,20 @@ class CudaDevice:
         name = "device_used_by_process_bytes"
         value, reason = memory_of_process(self.uuid)
         return {name: value}, {} if reason is None else {name: reason}
+
+
+def device_uuid(text: str, kind: str) -> str:
+    """Return a GPU's UUID as its driver spells it, from torch's spelling.
+
+    HIP keeps the unique id as 16 characters of text, which torch prints as the bytes of a UUID.
+    """
+    if kind == "rocm":
+        try:
+            unique = bytes.fromhex(text.replace("-", "")).decode("ascii")
+            return f"GPU-{int(unique, 16):016x}"
+        except ValueError:
+            pass
+    return f"GPU-{text.removeprefix('GPU-')}"
 
 
 def open_device(asked: str, cpu_name: str, index: int = 0) -> Device:

@@ -4,25 +4,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from atpar.engine.devices import Device
 from atpar.engine.nvml import ask, handle_of, nvml
+from atpar.engine.rocm_smi import rocm_state
 
 KFD_PROCESSES = Path("/sys/class/kfd/kfd/proc")
 
 
-def gpu_state(device: Device) -> dict[str, Any] | None:
-    """Return the GPU's state now, None on a CPU; a value that can't be read is left out as None.
+def gpu_state(kind: str, uuid: str | None) -> dict[str, Any] | None:
+    """Return a GPU's state now, None on a CPU; a value that can't be read is left out as None.
 
     Units: clocks in MHz, temperature in degrees Celsius, power in watts, energy in joules since
     the driver was loaded. `reasons` says why a value is None.
     """
-    if device.kind == "cpu":
+    if kind == "cpu":
         return None
-    if device.uuid is None or device.kind != "cuda":
-        return {"reasons": {"all": f"no NVML for a {device.kind} device"}}
+    if kind == "rocm":
+        return rocm_state(uuid)
+    if uuid is None:
+        return {"reasons": {"all": "the device has no UUID"}}
     try:
         with nvml() as library:
-            return _state(library, handle_of(library, device.uuid))
+            return _state(library, handle_of(library, uuid))
     except OSError as error:
         return {"reasons": {"all": str(error)}}
 

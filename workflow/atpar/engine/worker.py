@@ -139,8 +139,14 @@ def _take_devices(job: Job) -> None:
         return
     if job.processes > device["count"]:
         raise Refused(f"{job.processes} processes need as many GPUs; there are {device['count']}")
-    for one in device["devices"][: job.cards_of(device["count"])]:
+    for one in _cards(job):
         lock_device(Path(job.lock_folder), one["uuid"] or one["kind"])
+
+
+def _cards(job: Job) -> list[dict[str, Any]]:
+    """Return the GPUs (of environment.json) that the pass computes on, none on a CPU."""
+    device = read_json(job.inputs.environment)["device"]
+    return device["devices"][: job.cards_of(device["count"])]
 
 
 def _look_around(attempt: Attempt, conditions: Conditions) -> None:
@@ -162,15 +168,15 @@ def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
     part = attempt.part
     part.reset_peaks()
     attempt.progress.enter("measured")
-    conditions.start(part.device)
+    conditions.start(_cards(attempt.job))
+    start = time.perf_counter()
     try:
-        start = time.perf_counter()
         crew.release()
         work = part.run()
         others = crew.results()
         elapsed = time.perf_counter() - start
     finally:
-        attempt.facts["conditions"] = conditions.stop(part.device)
+        attempt.facts["conditions"] = conditions.stop(time.perf_counter() - start)
         if throttled := attempt.facts["conditions"]["throttled"]:
             attempt.notes.append(f"throttled: {', '.join(throttled)}")
         part.remember_peaks()
