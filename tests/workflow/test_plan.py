@@ -24,6 +24,17 @@ def test_the_dry_run_gives_each_pass_its_place_and_the_window_its_candidates(wor
     assert "candidate: this-machine two-threads, 7-day package: 500.00 USD" in output
 
 
+def test_passes_run_in_the_planned_order_over_all_offers_of_a_machine(finished):
+    started = [
+        event["record"]
+        for path in (finished.results / "journal").glob("*.jsonl")
+        for event in map(json.loads, path.read_text().splitlines())
+        if event["event"] == "started"
+    ]
+    started.sort(key=lambda record: record["started_utc"])
+    assert [record["planned_rank"] for record in started] == list(range(12))
+
+
 def test_a_cluster_is_asked_for_what_the_calendar_plans_for_a_pass(workspace):
     # Snakemake prints a job's message in place of its resources, so the rule's function is asked.
     (workspace.folder / "ask.smk").write_text(

@@ -83,6 +83,8 @@ rule inspect_offer:
         f"{RESULTS}/logs/inspect_offer/{{offer}}.log",
     wildcard_constraints:
         offer=one_of(HERE),
+    # Before any pass: a pass that waits for its offer's inspection would lose its turn.
+    priority: len(PLACES) + 1
     resources:
         # A resource, since another price or spelling of the card must not measure anything again.
         card=lambda w: canonical_json(asdict(offer_card(w.offer))),
