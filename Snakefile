@@ -27,6 +27,7 @@ include: "workflow/rules/tune.smk"
 include: "workflow/rules/quality.smk"
 include: "workflow/rules/money.smk"
 include: "workflow/rules/balance.smk"
+include: "workflow/rules/extension.smk"
 include: "workflow/rules/follows.smk"
 include: "workflow/rules/report.smk"
 

@@ -124,6 +124,25 @@ def test_each_fault_is_named_with_its_remedy(folder, changes, said):
     assert "\n" not in message or "configuration" in message
 
 
+def test_granted_rounds_are_planned_only_under_the_rule_that_grants_them(folder):
+    def planned(mode, **more):
+        rule = {"tolerance": {"reference": "b1"}, "extension": {"mode": mode, "limit": 8}}
+        return load_plan(configuration(protocol=rule, **more), folder)
+
+    assert planned("automatic").repetitions == 5
+    path = folder / "results" / configuration()["campaign"] / "protocol" / "extensions.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"event":"extended"}\n' * 2)
+    assert planned("automatic").repetitions == 7
+    assert planned("automatic", repetitions_added=1).repetitions == 7
+    assert planned("automatic", repetitions_added=3).repetitions == 8
+    assert planned("propose").repetitions == 5
+    assert planned("automatic").with_granted(3).repetitions == 8
+    path.write_text('{"event":"extended"}\n' * 4)
+    with pytest.raises(AtparError, match="9 repetitions are planned.*limit is 8"):
+        planned("automatic")
+
+
 def test_a_missing_part_is_named(folder):
     broken = configuration()
     del broken["model"]

@@ -6,7 +6,7 @@ tables are read with the csv module and only pydantic is imported.
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from math import isfinite
@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from atpar.config.answers import check_answers
 from atpar.config.base import Model
 from atpar.config.campaign import Campaign
+from atpar.config.granted import granted_rounds
 from atpar.config.offers import Offer
 from atpar.config.variants import Variant
 from atpar.errors import AtparError, did_you_mean
@@ -32,11 +33,22 @@ class Plan:
     campaign: Campaign
     variants: tuple[Variant, ...]
     offers: tuple[Offer, ...]
+    granted: int = 0
+    """Rounds that the sealed rule `extension: automatic` added so far."""
+
+    @property
+    def repetitions_added(self) -> int:
+        """Rounds beyond the sealed number: those of the configuration, or those granted."""
+        return max(self.campaign.repetitions_added, self.granted)
 
     @property
     def repetitions(self) -> int:
         """Planned passes of each variant on each offer."""
-        return self.campaign.protocol.repetitions + self.campaign.repetitions_added
+        return self.campaign.protocol.repetitions + self.repetitions_added
+
+    def with_granted(self, rounds: int) -> "Plan":
+        """Return the plan as it is with so many rounds granted."""
+        return replace(self, granted=rounds)
 
     @property
     def here(self) -> tuple[str, ...]:
@@ -73,7 +85,10 @@ def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
     campaign = check(Campaign, config, "configuration")
     variants = read_table(folder / campaign.tables.variants, Variant, "variant")
     offers = read_table(folder / campaign.tables.offers, Offer, "offer")
-    plan = Plan(campaign, tuple(variants), tuple(offers))
+    granted = 0
+    if campaign.protocol.extension.mode == "automatic":
+        granted = granted_rounds(folder / "results" / campaign.campaign)
+    plan = Plan(campaign, tuple(variants), tuple(offers), granted)
     _check_names(plan)
     check_answers(campaign)
     return plan

@@ -125,8 +125,10 @@ class Separation(Model):
 class Extension(Model):
     """May repetitions be added to all variants when the series doesn't separate them?"""
 
-    mode: Literal["none", "propose"] = "propose"
-    """Never; or the decision says that one more block is allowed, and how to run it."""
+    mode: Literal["none", "propose", "automatic"] = "propose"
+    """Never; or the decision says that one more block is allowed, and how to run it; or snakemake
+    goes on with it by itself, on a machine that measures every option, until the leading options
+    are told apart or the limit is reached."""
     limit: int = Field(10, ge=1)
     """Largest number of repetitions of each variant, the first ones included."""
 
@@ -180,6 +182,9 @@ class Protocol(Model):
     """Whether repetitions may be added."""
     seed: int = Field(0, ge=0)
     """Seed of every random generator in a pass [P23]."""
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(None, min_length=2)
+    """Of a stochastic protocol, shared by all variants: repetition n takes the n-th, then the first
+    again. Their results are kept apart, and `seed` is left to the draws of intervals."""
     deterministic: bool = True
     """Ask torch for deterministic algorithms where they exist."""
     pass_timeout_s: float = Field(3600, gt=0)
@@ -211,6 +216,23 @@ class Protocol(Model):
         if self.extension.mode != "none" and self.extension.limit < self.repetitions:
             raise ValueError(
                 f"extension.limit is {self.extension.limit}, below repetitions {self.repetitions}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _seeds_can_differ(self) -> "Protocol":
+        if self.seeds is None:
+            return self
+        if len(set(self.seeds)) != len(self.seeds):
+            raise ValueError(f"seeds holds one seed twice: {self.seeds}")
+        if len(self.seeds) > self.repetitions:
+            raise ValueError(
+                f"{len(self.seeds)} seeds need as many repetitions; there are {self.repetitions}"
+            )
+        if self.reproduction.kind != "acceptable":
+            raise ValueError(
+                "passes with other seeds give other outputs, so with `seeds` only the quality can "
+                "be reproduced; set reproduction.kind to acceptable"
             )
         return self
 
