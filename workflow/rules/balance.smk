@@ -111,6 +111,8 @@ rule decide:
         deliverables=f"{RESULTS}/deliverables.csv",
         balance=f"{RESULTS}/balance.csv",
         windows=f"{RESULTS}/window.csv",
+        ledger=f"{RESULTS}/ledger.csv",
+        tariffs=CAMPAIGN.tables.tariffs,
         environments=measured_environments(),
     output:
         decision=f"{RESULTS}/decision.json",
@@ -120,10 +122,15 @@ rule decide:
     params:
         settings=settings(
             "decide",
-            ("pydantic",),
+            ("pandas", "pydantic"),
             campaign=CAMPAIGN.campaign,
             planned=[[offer.offer, variant] for offer in PLAN.offers for variant in VARIANTS],
-            repetitions_added=CAMPAIGN.repetitions_added,
+            repetitions_added=PLAN.repetitions_added,
+            money={
+                "offers": money_offers(),
+                "currency": CAMPAIGN.money.currency,
+                "rates": CAMPAIGN.money.rates,
+            },
         ),
     message:
         "Decide"

@@ -112,7 +112,27 @@ rule keep_ledger:
 def production_tokens():
     """Return the token counts of the real load, as an input, where its files are stated."""
     stated = CAMPAIGN.production is not None and CAMPAIGN.production.files
+    if stated and CARRIED.evaluates_only:
+        logger.warning(
+            "production.files are counted with the tokenizer, which isn't on a machine that only "
+            "evaluates: nothing is forecast here; state production.entries instead"
+        )
+        return {}
     return {"production": f"{RESULTS}/corpus/production.parquet"} if stated else {}
+
+
+def corpus_lengths():
+    """Return the evaluation corpus' token counts, as an input; a share may come without them."""
+    path = f"{RESULTS}/corpus/reference.parquet"
+    return {} if CARRIED.evaluates_only and not CARRIED.has(path) else {"reference": path}
+
+
+def real_load():
+    """Return what is said of the real load; None where it can't be counted here."""
+    production = CAMPAIGN.production
+    if production is None or (production.files and CARRIED.evaluates_only):
+        return None
+    return production.model_dump(mode="json")
 
 
 rule measure_production:
@@ -140,13 +160,13 @@ rule measure_production:
 rule look_ahead:
     input:
         **production_tokens(),
+        **corpus_lengths(),
         attempts=f"{RESULTS}/attempts.csv",
         records=pass_records(),
         summary=f"{RESULTS}/summary.csv",
         balance=f"{RESULTS}/balance.csv",
         ledger=f"{RESULTS}/ledger.csv",
         windows=f"{RESULTS}/window.csv",
-        entries=f"{RESULTS}/corpus/entries.parquet",
         model=f"{RESULTS}/model/fingerprint.json",
         tariffs=CAMPAIGN.tables.tariffs,
     output:
@@ -163,20 +183,26 @@ rule look_ahead:
             variants=[
                 variant.model_dump(
                     mode="json",
-                    include={"variant", "batch_size", "order", "padding", "max_length"},
+                    include={
+                        "variant",
+                        "batch_size",
+                        "token_budget",
+                        "order",
+                        "window",
+                        "padding",
+                        "pad_multiple",
+                        "max_length",
+                    },
                 )
                 for variant in PLAN.variants
             ],
-            production=(
-                CAMPAIGN.production.model_dump(mode="json") if CAMPAIGN.production else None
-            ),
-            minimum=CAMPAIGN.protocol.minimum,
-            reference=CAMPAIGN.protocol.tolerance.reference,
+            production=real_load(),
+            usual=CAMPAIGN.protocol.tolerance.reference,
             currency=CAMPAIGN.money.currency,
             rates=CAMPAIGN.money.rates,
         ),
     message:
-        "Look ahead: forecast, break-even, margins"
+        "Look ahead: forecast, break-even, what deciding costs"
     script:
         "../scripts/look_ahead.py"
 

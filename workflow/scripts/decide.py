@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from atpar.decision.decide import decide_from_files
+from atpar.decision.flips import read_paid
 from atpar.stage import stage
 
 TABLES = (
@@ -27,4 +28,10 @@ with stage(snakemake) as settings:
         campaign=settings["campaign"],
         planned=settings["planned"],
         repetitions_added=settings["repetitions_added"],
+        paid=read_paid(
+            ledger=Path(snakemake.input.ledger),
+            windows=Path(snakemake.input.windows),
+            tariffs=[Path(path) for path in snakemake.input.tariffs],
+            **settings["money"],
+        ),
     )

@@ -1,4 +1,4 @@
-"""Look ahead: forecast, break-even, margins, and what deciding costs."""
+"""Look ahead: forecast, break-even, and the load that repays deciding."""
 
 from atpar.calendar.outlook import look_ahead
 from atpar.stage import stage
@@ -11,7 +11,7 @@ with stage(snakemake) as settings:
         balance=snakemake.input.balance,
         ledger=snakemake.input.ledger,
         windows=snakemake.input.windows,
-        entries=snakemake.input.entries,
+        reference=snakemake.input.get("reference"),
         model=snakemake.input.model,
         tariffs=list(snakemake.input.tariffs),
         production_tokens=snakemake.input.get("production"),
@@ -21,8 +21,7 @@ with stage(snakemake) as settings:
         offers=settings["offers"],
         variants=settings["variants"],
         production=settings["production"],
-        minimum=settings["minimum"],
-        reference=settings["reference"],
+        usual=settings["usual"],
         currency=settings["currency"],
         rates=settings["rates"],
     )

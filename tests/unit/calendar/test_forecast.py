@@ -94,6 +94,7 @@ def test_padding_is_computed_as_a_variant_batches(settings, tokens):
         ({"token_budget": 12, "order": "length"}, 9 + 2 * 5 + 1),
         ({"batch_size": 2, "pad_multiple": 4}, 2 * 8 + 2 * 12),
         ({"batch_size": 2, "order": "length", "window": 2}, 2 * 5 + 2 * 9),
+        ({"batch_size": 2, "padding": "none"}, 5 + 1 + 3 + 9),
     ],
     ids=str,
 )

@@ -45,12 +45,8 @@ def folder(tmp_path):
     lengths = [10] * 600 + [80] * 300 + [300] * 100
     buckets = ["short"] * 600 + ["medium"] * 300 + ["long"] * 100
     order = np.random.default_rng(1).permutation(1000)
-    spare = {"tokens": 999, "bucket": "long", "split": "tuning", "order": None}
-    entries = [
-        {"tokens": lengths[one], "bucket": buckets[one], "split": "evaluation", "order": place}
-        for place, one in enumerate(order)
-    ]
-    pq.write_table(pa.Table.from_pylist([spare, *reversed(entries)]), tmp_path / "entries.parquet")
+    entries = [{"tokens": lengths[one], "bucket": buckets[one]} for one in order]
+    pq.write_table(pa.Table.from_pylist(entries), tmp_path / "reference.parquet")
     (tmp_path / "model.json").write_text('{"usable_length": 512}', encoding="utf-8")
     attempts = [
         f"{offer}/{variant}/{number}/1,{offer},{variant},{number},ok,true,{time * factor},"
@@ -85,7 +81,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def look(folder, production=None, tokens=None, records=()):
+def look(folder, production=None, tokens=None, records=(), reference=True):
     look_ahead(
         attempts=folder / "attempts.csv",
         records=records,
@@ -93,7 +89,7 @@ def look(folder, production=None, tokens=None, records=()):
         balance=folder / "balance.csv",
         ledger=folder / "ledger.csv",
         windows=folder / "window.csv",
-        entries=folder / "entries.parquet",
+        reference=reference and folder / "reference.parquet",
         model=folder / "model.json",
         tariffs=[TARIFF],
         production_tokens=tokens,
@@ -103,8 +99,7 @@ def look(folder, production=None, tokens=None, records=()):
         offers=OFFERS,
         variants=VARIANTS,
         production=production,
-        minimum=0.88,
-        reference="b1",
+        usual="b1",
         currency="USD",
         rates={},
     )
@@ -156,9 +151,16 @@ def test_the_campaign_has_its_own_line_and_a_load_that_repays_it(folder):
     assert (best["instead_of"], best["chosen"]) == ("rtx/b1", "b200/b8")
     saving = Decimal(best["saving_per_million_entries"])
     assert best["entries_that_repay"] == ceil(Fraction(2291_000_000) / Fraction(saving))
-    margins = {one["what"]: one for one in outlook["margins"]}
-    assert margins["price"]["against"] == "b200"
-    assert margins["duration"]["margin"] == "72.00"
+
+
+def test_without_the_corpus_at_hand_there_are_curves_and_no_forecast(folder):
+    with_lengths = look(folder)[1]
+    found, outlook = look(folder, {"entries": 10**9}, reference=None)
+    assert found == {} and outlook["load"] is None
+    # The curves rest on what the passes themselves padded.
+    ways = [[(one["offer"], one["variant"], one["billing"]) for one in each["cheapest_by_load"]]
+            for each in (outlook, with_lengths)]  # fmt: skip
+    assert ways[0] == ways[1] and len(rows(folder / "breakeven.csv")) == 4 * 49
 
 
 def test_options_that_were_not_accepted_stay_out_of_the_curves(folder):
@@ -170,7 +172,7 @@ def test_options_that_were_not_accepted_stay_out_of_the_curves(folder):
 
 
 def test_lengths_follow_the_shares_of_buckets(folder):
-    lengths, buckets = evaluation_lengths(folder / "entries.parquet")
+    lengths, buckets = evaluation_lengths(folder / "reference.parquet")
     assert len(lengths) == 1000 and 999 not in lengths
     mixed = typical_lengths(lengths, buckets, {"short": 0.25, "long": 0.75, "medium": 0.0})
     assert np.mean(mixed == 300) == pytest.approx(0.75) and 80 not in mixed

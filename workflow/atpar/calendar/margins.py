@@ -26,22 +26,19 @@ class Standing:
 
 
 def flip_margins(
-    accepted: Sequence[Standing],
+    best: Standing,
+    others: Sequence[Standing],
     rentals: Mapping[str, Any],
     tariffs: Sequence[Tariff],
     books: Books,
     minimum: float | None,
 ) -> list[dict[str, Any]]:
-    """Return a sentence with its figures for each thing that could change the choice.
+    """Return a sentence with its figures for each thing that could change the choice of `best`.
 
-    The choice by cost is the offer with the smallest engaged amount; variants of one offer share
-    its rental, so only another offer can be cheaper. Empty if there is none to compare with.
+    `others` are the accepted options of other offers: variants of one offer share its rental, so
+    only another offer can be cheaper.
     """
-    best = min(accepted, key=lambda one: (one.engaged, one.offer, one.variant), default=None)
-    if best is None:
-        return []
     margins = []
-    others = [one for one in accepted if one.offer != best.offer]
     if others:
         runner = min(others, key=lambda one: (one.engaged, one.offer, one.variant))
         margins += _price_margin(best, runner, rentals, books)

@@ -1,4 +1,4 @@
-"""The stage that looks ahead: forecast to the real load, break-even, margins, cost of deciding.
+"""The stage that looks ahead: forecast to the real load, break-even, cost of deciding.
 
 Everything here is a forecast and says so; nothing of it is an accepted figure [P34].
 """
@@ -21,8 +21,7 @@ from atpar.calendar.forecast import (
     padded_tokens,
     stretches,
 )
-from atpar.calendar.loads import Pace, hourly_rate, per_million, price_of
-from atpar.calendar.margins import Standing, flip_margins
+from atpar.calendar.loads import Pace, price_of
 from atpar.calendar.outlook_tables import CURVES, DEFINITION, FORECAST
 from atpar.calendar.production import (
     describe_load,
@@ -30,10 +29,11 @@ from atpar.calendar.production import (
     production_lengths,
     typical_lengths,
 )
+from atpar.calendar.repay import repaid
 from atpar.canonical import read_json, write_json
 from atpar.config.load import check
 from atpar.config.offers import Offer
-from atpar.money.calculator import Tariff, hours, in_hours, show_hours, to_cents
+from atpar.money.calculator import hours, in_hours, show_hours, to_cents
 from atpar.money.keep import read_rentals, usage
 from atpar.money.ledger import Books
 from atpar.money.priced import load_tariffs, offer_tariffs
@@ -51,7 +51,7 @@ def look_ahead(
     balance: str | Path,
     ledger: str | Path,
     windows: str | Path,
-    entries: str | Path,
+    reference: str | Path | None,
     model: str | Path,
     tariffs: Sequence[str | Path],
     production_tokens: str | Path | None,
@@ -61,12 +61,16 @@ def look_ahead(
     offers: Sequence[Mapping[str, Any]],
     variants: Sequence[Mapping[str, Any]],
     production: Mapping[str, Any] | None,
-    minimum: float | None,
-    reference: str,
+    usual: str,
     currency: str,
     rates: Mapping[str, str],
 ) -> None:
-    """Write forecast.csv, breakeven.csv and outlook.json."""
+    """Write forecast.csv, breakeven.csv and outlook.json.
+
+    `reference` is corpus/reference.parquet; None where the corpus isn't at hand: then a load is one
+    of entries as long as the corpus', and none is forecast. `usual` is the variant that one would
+    have taken without a campaign.
+    """
     books = Books(currency, dict(rates))
     options = read_rows(summary)
     measured = {row["offer"] for row in options}
@@ -76,10 +80,10 @@ def look_ahead(
     known = {name: offer_tariffs(offer, prices) for name, offer in plans.items()}
     tried = read_rows(attempts)
     marks = _marks(records)
-    count, lengths = _load(production, production_tokens, entries)
+    evaluated = None if reference is None else evaluation_lengths(reference)
+    count, lengths = _load(production, production_tokens, evaluated)
     limit = read_json(model).get("usable_length")
     settings = {one["variant"]: one for one in variants}
-    evaluated, _ = evaluation_lengths(entries)
     rentals = read_rentals(windows, list(plans.values()), prices)
     used = usage(tried)
     paces, rows = [], []
@@ -88,7 +92,7 @@ def look_ahead(
         seen = observations(tried, offer, variant, marks)
         if not seen:
             continue
-        padded = _padding(settings[variant], evaluated, lengths, limit, seen)
+        padded = _padding(settings[variant], evaluated and evaluated[0], lengths, limit, seen)
         guess = forecast(seen, Load(MILLION, round(padded * MILLION)))
         fixed = _fixed(rentals[offer].window, used[offer], row["startup_median_s"])
         pace = _pace(offer, variant, fixed, guess)
@@ -113,14 +117,11 @@ def look_ahead(
             "label": "forecast",
             "load": None if count is None else describe_load(count, lengths),
             "cheapest_by_load": [_plain(one) for one in winners(choices, books)],
-            "margins": flip_margins(
-                _standings(read_rows(balance), options), rentals, prices, books, minimum
-            ),
             "deciding": {
                 "amount": str(spent),
                 "currency": currency,
                 "text": f"The campaign itself engages {spent} {currency}, every rental once.",
-                "repaid": repaid(spent, paces, accepted, reference, plans, known, books),
+                "repaid": repaid(spent, paces, accepted, usual, plans, known, books),
             },
         },
     )
@@ -159,21 +160,22 @@ def observations(
     ]
 
 
-def _load(production, production_tokens, entries) -> tuple[int | None, np.ndarray]:
+def _load(production, production_tokens, evaluated) -> tuple[int | None, np.ndarray | None]:
     """Return the number of entries of the real load (None: none stated) and typical lengths."""
+    if evaluated is None:
+        return None, None
     if production_tokens is not None:
         lengths = production_lengths(production_tokens)
         return (production or {}).get("entries") or len(lengths), lengths
-    tokens, buckets = evaluation_lengths(entries)
     shares = None if production is None else production.get("buckets")
     count = None if production is None else production["entries"]
-    return count, typical_lengths(tokens, buckets, shares)
+    return count, typical_lengths(*evaluated, shares)
 
 
 def _padding(
     variant: Mapping[str, Any],
-    evaluated: np.ndarray,
-    lengths: np.ndarray,
+    evaluated: np.ndarray | None,
+    lengths: np.ndarray | None,
     limit: int | None,
     seen: Sequence[Observation],
 ) -> float:
@@ -197,6 +199,8 @@ def _padding(
 
     # Over whole passes: the stretches of one hold other lengths, sorted ones above all.
     really = sum(one.padded_tokens for one in seen) / sum(one.entries for one in seen)
+    if evaluated is None or lengths is None:
+        return really
     return computed(lengths) * really / computed(evaluated)
 
 
@@ -248,69 +252,8 @@ def _forecast_row(pace, guess, count, padded, offer, tariffs, books) -> dict[str
     return row | {"rented_as": said}
 
 
-def _standings(balance: Rows, summary: Rows) -> list[Standing]:
-    values = {(row["offer"], row["variant"]): row.get("metric_value") for row in summary}
-    return [
-        Standing(
-            row["offer"],
-            row["variant"],
-            Decimal(row["engaged_amount"]),
-            None if not (value := values.get((row["offer"], row["variant"]))) else float(value),
-        )
-        for row in balance
-        if row["engaged_amount"]
-        and int(row["deliverables_accepted"])
-        and is_true(row["covers_window"])
-    ]
-
-
 def _spent(ledger: Rows) -> Decimal:
     return sum((Decimal(row["amount"]) for row in ledger if row["amount"]), Decimal("0.00"))
-
-
-def repaid(
-    spent: Decimal,
-    paces: Sequence[Pace],
-    accepted: set[tuple[str, str]],
-    reference: str,
-    offers: Mapping[str, Offer],
-    tariffs: Mapping[str, Sequence[Tariff]],
-    books: Books,
-) -> list[dict[str, Any]]:
-    """Return, for each accepted option dearer than the cheapest, the load that repays the campaign.
-
-    Compared are the costs of a million entries while paid time is used up. The reference variant
-    is what one would have used without a campaign, so its options come first.
-    """
-    costs = []
-    for pace in paces:
-        own = [one for one in tariffs[pace.offer] if one.billing == offers[pace.offer].billing]
-        rate = hourly_rate(own, offers[pace.offer].lots, books)
-        if (pace.offer, pace.variant) in accepted and rate is not None:
-            costs.append((per_million(rate, pace.seconds), pace.offer, pace.variant))
-    if not costs:
-        return []
-    best, best_offer, best_variant = min(costs)
-    rows = []
-    for cost, offer, variant in sorted(costs, key=lambda one: (one[2] != reference, one)):
-        saving = cost - best
-        if saving <= 0:
-            continue
-        load = -(-Fraction(spent) * MILLION // Fraction(saving))
-        rows.append(
-            {
-                "instead_of": f"{offer}/{variant}",
-                "chosen": f"{best_offer}/{best_variant}",
-                "saving_per_million_entries": str(saving),
-                "entries_that_repay": int(load),
-                "text": (
-                    f"Against {offer}/{variant}, {best_offer}/{best_variant} saves {saving} "
-                    f"{books.currency} a million entries, so {int(load):,} entries repay the "
-                    "campaign (forecast)."
-                ),
-            }
-        )
-    return rows
 
 
 def _dated(row: Mapping[str, Any], currency: str) -> dict[str, Any]:

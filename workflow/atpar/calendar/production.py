@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from atpar.canonical import whole_file
@@ -32,10 +31,11 @@ def measure_production(
     `columns` names the columns of `id` and `text`; `dialect` is the corpus'.
     """
     counter = TokenCounter(tokenizer)
+    texts = {**columns, "label": None, "split": None, "subgroups": []}
     counts = [
         counter.count(rows.batch.column("text"))
         for source in source_files(list(files))
-        for rows in read_rows(source, columns, dialect)
+        for rows in read_rows(source, texts, dialect)
     ]
     if not counts:
         raise AtparError(f"production.files: no texts in {', '.join(files)}")
@@ -44,10 +44,9 @@ def measure_production(
         pq.write_table(table, temporary)
 
 
-def evaluation_lengths(entries: str | Path) -> tuple[np.ndarray, np.ndarray]:
+def evaluation_lengths(reference: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Return token counts and buckets of the evaluation corpus, in the order of passage."""
-    table = pq.read_table(entries, columns=["tokens", "bucket", "split", "order"])
-    table = table.filter(pc.equal(table["split"], "evaluation")).sort_by("order")
+    table = pq.read_table(reference, columns=["tokens", "bucket"])
     return table["tokens"].to_numpy(), np.array(table["bucket"].to_pylist(), dtype=object)
 
 

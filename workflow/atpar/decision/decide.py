@@ -8,6 +8,7 @@ from atpar.canonical import write_json, write_text
 from atpar.decision.admissible import objections
 from atpar.decision.balance import Key, Tables, read_tables
 from atpar.decision.choose import Ranking, name, rank
+from atpar.decision.flips import Paid, deciding, margins
 from atpar.decision.model import Decision, Option, OptionKey
 from atpar.decision.note import note
 from atpar.decision.threats import threats
@@ -28,16 +29,24 @@ def decide_from_files(
     campaign: str,
     planned: Sequence[Key],
     repetitions_added: int,
+    paid: Paid | None = None,
 ) -> None:
-    """Write the decision. `files` are the arguments of `read_tables`, `planned` all options."""
+    """Write the decision. `files` are the arguments of `read_tables`, `planned` all options.
+
+    `paid` is what the balance rests on, for the margins of the choice and the cost of deciding.
+    """
     tables = read_tables(**files)
-    made = decide(tables, campaign, planned, repetitions_added)
+    made = decide(tables, campaign, planned, repetitions_added, paid)
     write_json(decision, made.model_dump(mode="json"))
     write_text(text, note(made))
 
 
 def decide(
-    tables: Tables, campaign: str, planned: Sequence[Key], repetitions_added: int = 0
+    tables: Tables,
+    campaign: str,
+    planned: Sequence[Key],
+    repetitions_added: int = 0,
+    paid: Paid | None = None,
 ) -> Decision:
     """Return the decision that follows from the tables."""
     options = [_option(tables, key) for key in tables.summary]
@@ -61,6 +70,8 @@ def decide(
         covered=_covered(tables, ranking),
         not_covered=list(NOT_COVERED),
         threats=threats(tables),
+        margins=margins(tables, admissible, ranking, paid) if paid else [],
+        deciding=deciding(paid) if paid else None,
         next_step=next_step(tables, outcome, ranking, repetitions_added),
     )
 
@@ -149,6 +160,14 @@ def next_step(tables: Tables, outcome: str, ranking: Ranking, repetitions_added:
         return (
             f"The sealed limit of {rule['limit']} repetitions is reached: the answer stays that "
             f"{and_list([name(option) for option in ranking.leading])} aren't told apart."
+        )
+    if rule["mode"] == "automatic":
+        return (
+            f"The sealed rule extends the series by itself, up to {rule['limit']} repetitions: "
+            "snakemake goes on with one more round for all variants where one machine measures "
+            "every option, within the campaign's cap and unless the A/A control is told apart. "
+            f"Otherwise set `repetitions_added: {repetitions_added + 1}` on each machine and run "
+            "snakemake again."
         )
     return (
         f"The sealed rule allows up to {rule['limit']} repetitions. One more round for all "

@@ -90,6 +90,30 @@ class Threat(Part):
     sentence: str
 
 
+class Margin(Part):
+    """How far something may move before the choice changes."""
+
+    what: Literal["price", "duration", "threshold", "pass"]
+    """The price of the chosen offer's rental, its window, the sealed minimum, or a pass."""
+    offer: str
+    against: str | None
+    """What would be chosen then."""
+    margin: str | None
+    """Null: further than was looked."""
+    unit: str
+    sentence: str
+
+
+class Deciding(Part):
+    """What the campaign itself engages."""
+
+    amount: str
+    currency: str
+    without: list[str]
+    """Items whose amount isn't known."""
+    sentence: str
+
+
 class Decision(Part):
     """The answer to the sealed question, with everything that it follows from."""
 
@@ -115,6 +139,10 @@ class Decision(Part):
     covered: list[str]
     not_covered: list[str]
     threats: list[Threat]
+    margins: list[Margin] = Field(default_factory=list)
+    """What would change the answer."""
+    deciding: Deciding | None = None
+    """Null: the ledger wasn't at hand."""
     next_step: str | None
     """What may be done about a campaign that carries no choice: the sealed extension, a longer
     corpus; null: nothing."""

@@ -16,6 +16,8 @@ def note(decision: Decision) -> str:
         "## The balance",
         balance_table(decision.options),
         *_section("What separates them", decision.separated_by),
+        *_section("What would change the answer", [one.sentence for one in decision.margins]),
+        *_section("What deciding costs", [decision.deciding.sentence] if decision.deciding else []),
         *_section("Not admissible", list(rejected(decision))),
         *_section("Not measured", [f"{option}." for option in decision.not_measured]),
         *_section("What was seen in the series", [one.sentence for one in decision.threats]),

@@ -8,6 +8,7 @@ from typing import Any
 from atpar.calendar.plan import plan_calendar
 from atpar.decision.attempts import tabulate_attempts
 from atpar.decision.decide import decide_from_files
+from atpar.decision.flips import Paid, read_paid
 from atpar.decision.separate import separate_options
 from atpar.decision.summary import summarise_passes
 from atpar.errors import AtparError
@@ -107,6 +108,7 @@ def _ledger(bag: Bag) -> None:
 
 
 def _decision(bag: Bag) -> None:
+    settings = bag.settings("decide")
     decide_from_files(
         {
             "seal": bag.data / "protocol/seal.json",
@@ -121,7 +123,20 @@ def _decision(bag: Bag) -> None:
         },
         decision=bag.work / "decision.json",
         text=bag.work / "decision.md",
-        **bag.settings("decide"),
+        paid=_paid(bag, settings.pop("money", None)),
+        **settings,
+    )
+
+
+def _paid(bag: Bag, money: Mapping[str, Any] | None) -> Paid | None:
+    """Return what the balance rests on; a bag of before the margins were told states no money."""
+    if money is None:
+        return None
+    return read_paid(
+        ledger=bag.work / "ledger.csv",
+        windows=bag.work / "window.csv",
+        tariffs=bag.inputs("tariffs"),
+        **money,
     )
 
 
