@@ -9,27 +9,29 @@ _spec = importlib.util.spec_from_file_location("faults_conftest", _path)
 _faults = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_faults)
 
-SLOW_SPAN = """
+HELD_PASS = """
 import pathlib
 
-_upload = Span._upload
+_enter = Progress.enter
 
-def _held(self, batch):
-    while pathlib.Path({hold!r}).exists():
+def _held(self, phase):
+    _enter(self, phase)
+    while phase == "measured" and pathlib.Path({hold!r}).exists():
         time.sleep(0.05)
-    return _upload(self, batch)
 
-Span._upload = _held
+Progress.enter = _held
 """
-"""A pass that waits in its measured part as long as a file is there."""
+"""A pass that waits at the beginning of its measured part as long as a file is there."""
 
-KILLED_SPAN = """
-import os
+KILLED_PASS = """
+_enter = Progress.enter
 
-def _killed(self, batch):
-    os.kill(os.getpid(), 9)
+def _killed(self, phase):
+    _enter(self, phase)
+    if phase == "measured":
+        os.kill(os.getpid(), 9)
 
-Span._upload = _killed
+Progress.enter = _killed
 """
 """A worker that something kills in its measured part."""
 
