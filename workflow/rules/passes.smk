@@ -49,6 +49,7 @@ def pass_settings(script, offer, variant, **values):
         "label_threshold",
         "pass_timeout_s",
         "seed",
+        "seeds",
         "warm_up",
     }
     return settings(

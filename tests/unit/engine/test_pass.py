@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from atpar.engine.clocks import PHASES
+from atpar.engine.job import seed_of
 from atpar.journal.attempts import read_attempts
 
 
@@ -36,6 +37,8 @@ def test_the_record_bounds_and_describes_the_span(measured):
     assert "compiles nothing" in measured["phase_reasons"]["compile"]
     assert measured["entries_completed"] == measured["entries_expected"] == 40
     assert measured["tokens_real"] < measured["tokens_padded"]
+    assert measured["seed"] == 0
+    assert measured["in_effect"]["deterministic_algorithms"] is True
     assert measured["attention_used"] == "sdpa"
     assert measured["dtype_used"] == "float32"
     assert measured["threads_used"] == 1
@@ -80,12 +83,38 @@ def test_other_ways_of_running_give_the_same_scores(built_campaign, measured, op
 
 
 @pytest.mark.usefixtures("measured")
-def test_bf16_computes_in_bf16(built_campaign):
-    record = built_campaign.measure("half", precision="bf16")
-    assert (record["status"], record["dtype_used"]) == ("ok", "bfloat16")
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [
+        ({"precision": "bf16"}, "bfloat16"),
+        ({"precision": "fp16"}, "float16"),
+        ({"precision": "bf16", "padding": "none", "seed": 7}, "bfloat16"),
+    ],
+    ids=str,
+)
+def test_half_precisions_compute_in_their_type(built_campaign, options, dtype):
+    record = built_campaign.measure("half", **options)
+    assert (record["status"], record["dtype_used"]) == ("ok", dtype)
+    assert record["seed"] == options.get("seed", 0)
     expected = np.array(built_campaign.predictions("plain").column("scores").to_pylist())
     scores = np.array(built_campaign.predictions("half").column("scores").to_pylist())
     assert 1e-6 < np.abs(scores - expected).max() < 0.2
+
+
+def test_logits_beyond_fp16_are_no_class(campaign):
+    """Weights whose products fp32 holds and fp16 doesn't: the pass ends, and nothing is claimed."""
+    campaign.write_model(initializer_range=500.0)
+    campaign.fingerprint()
+    assert campaign.measure("whole")["status"] == "ok"
+    assert campaign.predictions("whole").column("predicted").null_count == 0
+    record = campaign.measure("half", precision="fp16")
+    assert (record["status"], record["dtype_used"]) == ("ok", "float16")
+    assert any(
+        "40 entries have a logit that is NaN or infinite" in note for note in record["notes"]
+    )
+    table = campaign.predictions("half")
+    assert table.column("predicted").null_count == table.num_rows == 40
+    assert np.isnan(np.array(table.column("scores").to_pylist())).all()
 
 
 def test_truncated_entries_are_counted(built_campaign, measured):
@@ -224,13 +253,11 @@ def test_what_a_cpu_cannot_run_is_refused_before_anything_is_computed(
     assert built_campaign.predictions("refused").num_rows == 0
 
 
-def test_a_seed_of_the_variant_stands_before_the_protocols(built_campaign):
-    from atpar.engine.job import Job
-
-    job = Job("a", "f", None, {"seed": 5}, {}, {"seed": 1}, "l", 1)
-    assert job.seed == 5
-    assert Job("a", "f", None, {"seed": None}, {}, {"seed": 1}, "l", 1).seed == 1
-    assert built_campaign.settings(seed=7)["variant"]["seed"] == 7
+def test_a_seed_of_the_variant_stands_before_the_protocols():
+    assert seed_of({"seed": 5}, {"seed": 1, "seeds": [2, 3]}, 1) == 5
+    assert seed_of({"seed": None}, {"seed": 1, "seeds": None}, 4) == 1
+    shared = [seed_of({"seed": None}, {"seed": 1, "seeds": [2, 3]}, one) for one in range(1, 6)]
+    assert shared == [2, 3, 2, 3, 2]
 
 
 @pytest.mark.usefixtures("measured")

@@ -44,6 +44,7 @@ COPIED = (
     "tokens_padded",
     "entries_truncated",
     "attention_used",
+    "seed",
     "seal_digest",
     "evaluation_digest",
     "model_digest",

@@ -59,6 +59,7 @@ ATTEMPTS = pa.DataFrameSchema(
         "counted": column("is it the last attempt of its pass, and not excluded?", TRUTH),
         "excluded": column("is it excluded for a documented external cause?", TRUTH),
         "exclusion_cause": _optional("that cause, and its evidence"),
+        "seed": _optional("seed of its random generators", COUNT),
         "planned_rank": _optional("place in the whole schedule, from 0", COUNT),
         "round": _optional("round of the rotation, from 1", COUNT),
         "position": _optional("place within the round, from 0", COUNT),

@@ -1,6 +1,7 @@
 """What the supervisor asks of a worker, and where the two leave things for each other."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,21 @@ class Inputs:
     onnx: str | None = None
     """The exported model, for a variant whose backend is onnxruntime."""
 
+    @classmethod
+    def of_campaign(cls, results: Path, offer: str) -> "Inputs":
+        """Return the files of an offer's passes in a campaign's folder, the exported model too."""
+        return cls(
+            corpus=str(results / "corpus/evaluation.parquet"),
+            corpus_fingerprint=str(results / "corpus/fingerprint.json"),
+            tokenizer=str(results / "model/tokenizer.json"),
+            tokenizer_settings=str(results / "model/tokenizer_settings.json"),
+            fingerprint=str(results / "model/fingerprint.json"),
+            labels=str(results / "model/labels.json"),
+            seal=str(results / "protocol/seal.json"),
+            environment=str(results / f"offers/{offer}/environment.json"),
+            onnx=str(results / "model/onnx/model.onnx"),
+        )
+
 
 @dataclass(frozen=True)
 class Job:
@@ -37,6 +53,8 @@ class Job:
     lock_folder: str
     threads: int
     """Threads of each process."""
+    seed: int = 0
+    """Seed of every random generator."""
     parent: int = 0
     """Process id of the supervisor."""
     spawned_s: float = 0.0
@@ -53,12 +71,6 @@ class Job:
         """Return how many of so many GPUs the pass computes on."""
         return count if self.variant["device_map"] else self.processes
 
-    @property
-    def seed(self) -> int:
-        """The seed of every random generator: the variant's own, or the protocol's."""
-        own = self.variant["seed"]
-        return self.protocol["seed"] if own is None else own
-
     def write(self) -> Path:
         """Write the job into its folder and return the file."""
         path = Path(self.folder) / "job.json"
@@ -70,6 +82,14 @@ class Job:
         """Read a job written by `write`."""
         values = json.loads(path.read_text(encoding="utf-8"))
         return cls(**{**values, "inputs": Inputs(**values["inputs"])})
+
+
+def seed_of(variant: Mapping[str, Any], protocol: Mapping[str, Any], repetition: int) -> int:
+    """Return a pass's seed: the variant's own, or the protocol's for this repetition (from 1)."""
+    if variant["seed"] is not None:
+        return variant["seed"]
+    seeds = protocol.get("seeds") or [protocol["seed"]]
+    return seeds[(repetition - 1) % len(seeds)]
 
 
 def worker_environment(threads: int, deterministic: bool) -> dict[str, str]:

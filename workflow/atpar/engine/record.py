@@ -13,7 +13,7 @@ from atpar.engine.clocks import (
     local_zone,
     utc_text,
 )
-from atpar.engine.job import Inputs
+from atpar.engine.job import Inputs, seed_of
 from atpar.engine.outcome import Outcome
 from atpar.engine.parents import allocation_notes
 from atpar.journal.attempts import attempt_id
@@ -87,6 +87,7 @@ def started_record(
         "variant_settings": settings["variant"],
         "offer_settings": settings["offer"],
         "software": dict(software),
+        "seed": seed_of(settings["variant"], settings["protocol"], repetition),
         "planned_rank": place["rank"],
         "position": place["position"],
         "round": place["round"],

@@ -153,6 +153,7 @@ def _attempt(
                 protocol=dict(protocol),
                 lock_folder=str(lock_folder(one.lock_folder).resolve()),
                 threads=threads,
+                seed=record["seed"],
                 environment={
                     **worker_environment(threads, protocol["deterministic"]),
                     # Of its own, so that every pass of a compiled variant compiles as the first.
