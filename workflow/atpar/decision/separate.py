@@ -1,6 +1,7 @@
 """The stage: separation.csv and separation.json, from the attempts and the sealed rule [P21]."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -9,7 +10,13 @@ from atpar.canonical import write_json
 from atpar.decision.cells import common, ratio, seconds
 from atpar.decision.drift import by_offer, order_findings, sessions
 from atpar.decision.separation import DEFINITION, Comparison, Rule, groups, pairs, ranked
-from atpar.decision.statistics import permutation_test, position_effect, ratio_interval, trend
+from atpar.decision.statistics import (
+    permutation_test,
+    position_effect,
+    ratio_interval,
+    time_of_day,
+    trend,
+)
 from atpar.decision.tables import SEPARATION
 from atpar.money.tables import is_true, read_rows, write_table
 
@@ -149,6 +156,9 @@ def separation_findings(
         "trend": {
             offer: trend_finding(own, durations, level) for offer, own in by_offer(rows).items()
         },
+        "time_of_day": {
+            offer: hour_finding(own, durations, level) for offer, own in by_offer(rows).items()
+        },
         "order": order_findings(rows),
         "measured_in": sessions(rows),
         "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
@@ -171,6 +181,26 @@ def trend_finding(
         "level": level,
         "found": found.p_value is not None and found.p_value < level,
         "reason": found.reason,
+    }
+
+
+def hour_finding(
+    rows: Sequence[Row], durations: Mapping[Key, Sequence[float]], level: float
+) -> dict[str, Any]:
+    """Return whether an offer's durations depend on the quarter of the day (UTC)."""
+    quarters: dict[str, list[float]] = {}
+    for row in rows:
+        if row["main_time_s"] and row["started_utc"]:
+            first = datetime.fromisoformat(row["started_utc"]).astimezone(UTC).hour // 6 * 6
+            relative = float(row["main_time_s"]) / median(durations[row["offer"], row["variant"]])
+            quarters.setdefault(f"{first:02}-{first + 6:02} h UTC", []).append(relative)
+    found = time_of_day(quarters)
+    return {
+        "p_value": found.p_value,
+        "level": level,
+        "found": found.p_value is not None and found.p_value < level,
+        "reason": found.reason,
+        "medians": {name: median(values) for name, values in sorted(quarters.items())},
     }
 
 

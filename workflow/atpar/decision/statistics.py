@@ -89,12 +89,26 @@ def position_effect(passes: Mapping[object, Sequence[tuple[int, float]]]) -> Fin
         middle = float(np.median([duration for _, duration in rows]))
         for position, duration in rows:
             by_position.setdefault(position, []).append(duration / middle)
-    samples = [values for values in by_position.values() if len(values) > 1]
-    if len(samples) < 2:
-        return Finding(reason="fewer than two positions have two passes or more")
-    if len({value for values in samples for value in values}) == 1:
+    return _differing(by_position, "positions")
+
+
+def time_of_day(relative: Mapping[str, Sequence[float]]) -> Finding:
+    """Test whether durations depend on the quarter of the day (Kruskal-Wallis).
+
+    `relative` are durations divided by their option's median, by quarter. A series that sees each
+    quarter once can't tell the time of day from a trend; both are looked for.
+    """
+    return _differing(relative, "quarters of the day")
+
+
+def _differing(samples: Mapping[object, Sequence[float]], what: str) -> Finding:
+    """Test whether samples differ, of those that hold two values or more."""
+    usable = [values for values in samples.values() if len(values) > 1]
+    if len(usable) < 2:
+        return Finding(reason=f"fewer than two {what} have two passes or more")
+    if len({value for values in usable for value in values}) == 1:
         return Finding(reason="all durations are equal")
-    return Finding(p_value=float(stats.kruskal(*samples).pvalue))
+    return Finding(p_value=float(stats.kruskal(*usable).pvalue))
 
 
 def trend(relative: Sequence[float]) -> tuple[float | None, Finding]:
