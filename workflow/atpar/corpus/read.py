@@ -19,6 +19,11 @@ from atpar.corpus.sources import SourceFile
 from atpar.errors import AtparError, did_you_mean
 
 BATCH_ROWS = 50_000
+AS_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
 SPLITS = ("evaluation", "tuning")
 
 
@@ -157,8 +162,27 @@ def _arrow_batches(reader: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
     else:
         batches = iter(reader)
     for batch in batches:
+        chosen = batch.select(columns)
+        for column in chosen.columns:
+            _check_offsets(column)
         for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.select(columns).slice(start, BATCH_ROWS)
+            yield chosen.slice(start, BATCH_ROWS)
+
+
+def _check_offsets(column: pa.Array) -> None:
+    """Raise ArrowInvalid where a damaged file's offsets or indices point outside its values.
+
+    Arrow trusts them and would read foreign memory. Text is looked at as bytes here: whether it is
+    UTF-8 is checked later, with the row named.
+    """
+    if isinstance(column, pa.DictionaryArray):
+        column.indices.validate(full=True)
+        pa.DictionaryArray.from_arrays(column.indices, pa.nulls(len(column.dictionary)), safe=True)
+        _check_offsets(column.dictionary)
+        return
+    as_bytes = AS_BYTES.get(column.type)
+    column.validate()
+    (column.view(as_bytes) if as_bytes else column).validate(full=True)
 
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
