@@ -1,9 +1,12 @@
 """What the tests of cases share: corpus files of every kind, and both corpus stages over them."""
 
 import gzip
+import importlib.util
 import io
 import json
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +138,157 @@ def tokenizer() -> Callable[..., Any]:
 def _encoded() -> Callable[[Sequence[Row], str], bytes]:
     """Return the function that encodes rows as a file."""
     return encoded
+
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "</s>"]
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 32,
+    "initializer_range": 0.6,
+    "pad_token_id": 0,
+}
+
+
+@dataclass
+class SavedModel:
+    """A small classifier of random weights with its tokenizer, as a user has them on disk."""
+
+    folder: Path
+
+    def save(self, kind: str = "bert", tokens: dict | None = None, **changes: Any) -> "SavedModel":
+        """Write model and tokenizer; `tokens` are the tokenizer's options, None takes one out."""
+        import torch
+        from transformers import (
+            AutoConfig,
+            AutoModelForSequenceClassification,
+            PreTrainedTokenizerFast,
+        )
+
+        names = [*SPECIAL, *(f"w{number}" for number in range(20))]
+        ends = ("[CLS]", "[SEP]") if kind in ("bert", "roberta", "distilbert") else ("", "")
+        options = {"pad_token": "[PAD]", "model_max_length": 32, **(tokens or {})}
+        built = options.pop("built", None) or words_tokenizer(names, *ends)
+        PreTrainedTokenizerFast(
+            tokenizer_object=built,
+            unk_token="[UNK]",
+            eos_token="</s>",
+            **{name: value for name, value in options.items() if value is not None},
+        ).save_pretrained(self.folder)
+        torch.manual_seed(1)
+        heads = {"num_key_value_heads": 2} if kind in ("llama", "mistral") else {}
+        config = AutoConfig.for_model(
+            kind, **{**SMALL, **heads, "vocab_size": len(names), **changes}
+        )
+        AutoModelForSequenceClassification.from_config(config).save_pretrained(self.folder)
+        return self
+
+    def edit(self, name: str, **changes: Any) -> None:
+        """Change keys of a JSON file; None takes a key out."""
+        content = {**json.loads((self.folder / name).read_text()), **changes}
+        kept = {key: value for key, value in content.items() if value is not None}
+        (self.folder / name).write_text(json.dumps(kept))
+
+    def check(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run both model stages as their rules do: (tokenizer's settings, fingerprint)."""
+        from atpar.config.model import ModelSource
+        from atpar.model.files import model_files, tokenizer_files
+        from atpar.model.fingerprint import fingerprint_model
+        from atpar.model.tokenizer import prepare_tokenizer
+
+        source = ModelSource(path=str(self.folder), **options)
+        out = self.folder.parent
+        settings = prepare_tokenizer(
+            [Path(path) for path in tokenizer_files(source)],
+            source.pad_token,
+            source.trust_remote_code,
+            out / "tokenizer.json",
+            out / "settings.json",
+        )
+        facts = fingerprint_model(
+            [Path(path) for path in model_files(source)],
+            out / "tokenizer.json",
+            out / "settings.json",
+            str(self.folder),
+            None,
+            source.labels,
+            source.trust_remote_code,
+            source.allow_pickle,
+            out / "model.json",
+            source.head,
+        )
+        return settings, facts
+
+    def logits(self, texts: Sequence[str], batch_size: int, **variant: Any) -> Any:
+        """Return the logits of texts in batches, computed as a pass computes them."""
+        import numpy as np
+
+        from atpar.config.variants import Variant
+        from atpar.engine.batching import Padding, pad
+        from atpar.engine.classifier import Classifier, architecture, model_class
+        from atpar.engine.devices import CpuDevice
+        from atpar.engine.tokens import Encoder, usable_length
+
+        out, device = self.folder.parent, CpuDevice("a CPU")
+        settings = json.loads((out / "settings.json").read_text())
+        facts = json.loads((out / "model.json").read_text())
+        row = Variant(variant="v", batch_size=batch_size, **variant).model_dump(mode="json")
+        longest = usable_length(
+            row["max_length"], facts["usable_length"], settings["model_max_length"]
+        )
+        encoder = Encoder(out / "tokenizer.json", longest)
+        classifier = Classifier(
+            model_class(architecture(self.folder)),
+            self.folder,
+            variant=row,
+            target="cpu",
+            pad_token_id=facts["pad_token_id"],
+        )
+        padding = Padding(facts["pad_token_id"], side=row["pad_side"] or settings["padding_side"])
+        found = []
+        for start in range(0, len(texts), batch_size):
+            encoded = encoder.encode(texts[start : start + batch_size])
+            rows = np.arange(start, start + len(encoded.ids))
+            batch = pad(rows, encoded.ids, encoded.types, padding)
+            inputs = [batch.ids, batch.mask, batch.types]
+            given = [None if one is None else device.upload(one) for one in inputs]
+            found += device.download([classifier(*given)])()
+        return np.concatenate(found)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> SavedModel:
+    """Return a model to be saved, in a folder of its own."""
+    return SavedModel(tmp_path / "model")
+
+
+@pytest.fixture
+def labels_of(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Return a function that checks reference labels against a model's fingerprint."""
+    from atpar.model.labels import check_labels
+
+    def run(facts: dict[str, Any], used: Sequence[str]) -> dict[str, Any]:
+        ids = [f"e{number}" for number in range(len(used))]
+        table = pa.table({"id": ids, "label": pa.array(used, pa.large_string())})
+        pq.write_table(table, tmp_path / "used.parquet")
+        write_json(tmp_path / "facts.json", facts)
+        return check_labels(tmp_path / "used.parquet", tmp_path / "facts.json", tmp_path / "out")
+
+    return run
+
+
+def _recorded_campaigns() -> Any:
+    path = Path(__file__).resolve().parents[1] / "unit" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("recorded_campaigns", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[..., Any]:
+    """Return a maker of campaigns as they lie on disk once their passes are recorded."""
+    return _recorded_campaigns().maker(tmp_path)

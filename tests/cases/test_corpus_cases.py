@@ -294,7 +294,7 @@ def test_c18_only_a_map_makes_them_the_models_and_an_unknown_one_is_named(
     words = tokenizer(["[UNK]"])
     files = [tmp_path / name for name in ("reference.parquet", "model.json", "labels.json")]
     split(path, tokenizer=words)
-    with pytest.raises(AtparError, match=r"label 'False' \(id 'e1'\) is none of the model's"):
+    with pytest.raises(AtparError, match=r"label 'True' \(id 'e0'\) is none of the model's"):
         check_labels(*files)
     split(path, tokenizer=words, label_map={"True": "true", "False": "false"})
     assert check_labels(*files)["reference_labels"] == ["false", "true"]
