@@ -4,6 +4,7 @@ Each row breaks one thing in a fresh workspace and runs the real `snakemake`.
 """
 
 import csv
+from importlib.util import find_spec
 
 import pytest
 
@@ -112,6 +113,21 @@ def test_one_message_before_any_pass(workspace, fault):
     for part in said:
         assert part in output, output
     assert not (workspace.results / "journal").exists(), "a pass was run"
+
+
+@pytest.mark.skipif(find_spec("bitsandbytes") is not None, reason="bitsandbytes is installed")
+def test_a_variant_whose_package_is_absent_is_refused_before_any_pass(workspace):
+    table = workspace.folder / "config/demo/variants.tsv"
+    table.write_text(
+        "variant\tseries\tprecision\tquantization\tbatch_size\n"
+        "b1\tsizes\tfp32\t\t1\nb4\tint8\tbf16\tint8-bitsandbytes\t4\n"
+    )
+    done = workspace.snakemake("-n", expect=None)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "variant 'b4' can't be run here: quantization int8-bitsandbytes needs" in output
+    assert "pip install -r requirements-accelerate.txt" in output
+    assert "Traceback" not in output, output
 
 
 def test_a_moved_threshold_stops_a_measured_campaign(measured):

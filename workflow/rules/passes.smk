@@ -11,7 +11,7 @@ from atpar.engine.environment import code_that_inspected
 from atpar.engine.machine import machine_digest
 from atpar.config.combinations import impossible_on
 from atpar.engine.disk import largest_file
-from atpar.engine.packages import COMPUTING, EXPORTING, computing
+from atpar.engine.packages import COMPUTING, EXPORTING, computing, lacking
 from atpar.protocol.series import LABELS, check_series
 
 SERIES = check_series(
@@ -22,6 +22,13 @@ SERIES = check_series(
 for series in SERIES:
     if series.problem:
         logger.warning(f"{CAMPAIGN.tables.variants}: {series.problem}")
+
+for variant in PLAN.variants if HERE else ():
+    if absent := lacking(variant.model_dump(mode="json")):
+        raise WorkflowError(
+            f"{CAMPAIGN.tables.variants}: variant {variant.variant!r} can't be run here: {absent}; "
+            "or take it out"
+        )
 
 for offer in PLAN.offers:
     for variant in PLAN.variants:
