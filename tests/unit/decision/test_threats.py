@@ -38,6 +38,11 @@ def test_a_quiet_series_has_no_threat(recorded):
             "busy during 5 of 10 attempts",
         ),
         ({"environment_digest": "0" * 64}, "changed machine", "2 different environments"),
+        (
+            {"device": {"kind": "cuda", "name": "NVIDIA B200", "uuid": "GPU-2"}},
+            "several devices",
+            "ran on 2 devices",
+        ),
     ],
 )
 def test_a_threat_appears_for_its_own_cause(recorded, changes, name, word):
@@ -53,6 +58,27 @@ def test_a_series_that_varies_several_options_is_a_threat(recorded):
     assert list(threats(decision)) == ["several variables"]
     assert "Series 'first' varies 2 options at once" in threats(decision)["several variables"]
     assert threats(decision)["several variables"] in text
+
+
+def test_a_metric_that_depends_on_the_seed_is_a_threat(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY, seed=1)
+    for number, duration in enumerate(QUICK, start=1):
+        wrong = campaign.wrong([101, 102]) if number % 2 else {}
+        campaign.add_pass(
+            "b8",
+            number,
+            table=campaign.table(wrong),
+            main_time_s=duration,
+            wall_time_s=duration + 4,
+            seed=1 + number % 2,
+        )
+    decision, _ = campaign.decide()
+    sentence = threats(decision)["seeds"]
+    assert sentence.startswith("accuracy of b8 on card depends on the seed")
+    assert "0.89 with seed 2 and 0.9 with seed 1" in sentence
+    rows = read_rows(campaign.path("attempts.csv"))
+    assert [row["seed"] for row in rows if row["variant"] == "b8"] == ["2", "1", "2", "1", "2"]
 
 
 def test_the_series_of_an_attempt_is_the_planned_one(recorded):
@@ -114,6 +140,35 @@ def test_a_trend_is_named(recorded):
             campaign.add_pass(variant, repetition, main_time_s=time)
     decision, _ = campaign.decide()
     assert "became slower as the series went on" in threats(decision)["trend"]
+
+
+def in_quarters(campaign, slow):
+    """Add five passes of two variants, in turn at 9 h and at 15 h; those at 15 h take longer."""
+    for repetition in range(1, 6):
+        for place in range(2):
+            variant = ["b1", "b8"][(repetition + place) % 2]
+            hour = ("09", "15")[place]
+            campaign.add_pass(
+                variant,
+                repetition,
+                main_time_s=20 + slow * place + 0.01 * ((repetition * 7 + place) % 5),
+                started_utc=f"2026-12-{repetition:02}T{hour}:00:00+00:00",
+                finished_utc=f"2026-12-{repetition:02}T{hour}:30:00+00:00",
+                position=0,
+            )
+    return campaign
+
+
+def test_a_time_of_day_that_matters_is_named(recorded):
+    decision, text = in_quarters(recorded(), slow=1.0).decide()
+    assert "longest in 12-18 h UTC" in threats(decision)["time of day"]
+    assert threats(decision)["time of day"] in text
+    assert "position effect" not in threats(decision)
+
+
+def test_hours_alone_are_no_threat(recorded):
+    decision, _ = in_quarters(recorded(), slow=0.0).decide()
+    assert "time of day" not in threats(decision)
 
 
 def test_a_trend_needs_five_durations():

@@ -27,6 +27,7 @@ def threats(tables: Tables) -> list[Threat]:
         *measurements(tables),
         *recoveries(tables),
         *uncertain_quality(tables),
+        *differing_seeds(tables),
         *used_corpus(tables),
         *prices(tables),
     ]
@@ -62,13 +63,20 @@ def stack(environment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def changed_machines(tables: Tables) -> Iterator[tuple[str, str]]:
-    """An offer whose passes ran in several environments."""
+    """An offer whose passes ran in several environments, or on several cards."""
     for offer in tables.environments:
-        digests = {
-            row["environment_digest"]
-            for row in tables.attempts
-            if row["offer"] == offer and is_true(row["counted"]) and row["environment_digest"]
-        }
+        counted = [
+            row for row in tables.attempts if row["offer"] == offer and is_true(row["counted"])
+        ]
+        devices = sorted({row["device"] for row in counted if row["device"]})
+        if len(devices) > 1:
+            yield (
+                "several devices",
+                f"The passes of {offer} ran on {len(devices)} devices ({and_list(devices)}): their "
+                "differences are part of its durations. The offers table's column `node` keeps an "
+                "offer on one node.",
+            )
+        digests = {row["environment_digest"] for row in counted if row["environment_digest"]}
         if len(digests) > 1:
             yield (
                 "changed machine",
@@ -103,6 +111,14 @@ def series(tables: Tables) -> Iterator[tuple[str, str]]:
                 "trend",
                 f"On {offer} passes became {'slower' if trend['slope'] > 0 else 'quicker'} as the "
                 f"series went on (p = {trend['p_value']:.2g}, level {trend['level']:g}).",
+            )
+    for offer, hours in findings["time_of_day"].items():
+        if hours["found"]:
+            slowest = max(hours["medians"], key=hours["medians"].get)
+            yield (
+                "time of day",
+                f"On {offer} a pass's duration depends on the time of day "
+                f"(p = {hours['p_value']:.2g}, level {hours['level']:g}): longest in {slowest}.",
             )
     for one in findings["series"]:
         yield "several variables", f"{one['problem'][0].upper()}{one['problem'][1:]}."
@@ -202,6 +218,26 @@ def uncertain_quality(tables: Tables) -> Iterator[tuple[str, str]]:
                 f"{float(row['metric_difference']):+.4g}, within the tolerance of "
                 f"{tolerance['largest_drop']:g}; over {entries} entries the 95 % interval reaches "
                 f"from {float(low):+.4g} to {float(high):+.4g}, beyond it.",
+            )
+
+
+def differing_seeds(tables: Tables) -> Iterator[tuple[str, str]]:
+    """Options whose main metric differs between the seeds of a stochastic protocol [P23]."""
+    for option, row in tables.summary.items():
+        found: dict[str, list[float]] = {}
+        for one in tables.counted(option):
+            if one["seed"] and one["metric_value"]:
+                found.setdefault(one["seed"], []).append(float(one["metric_value"]))
+        values = {value for own in found.values() for value in own}
+        if len(found) > 1 and len(values) > 1:
+            offer, variant = option
+            each = [
+                f"{' and '.join(f'{value:.4g}' for value in sorted(set(own)))} with seed {seed}"
+                for seed, own in found.items()
+            ]
+            yield (
+                "seeds",
+                f"{row['metric']} of {variant} on {offer} depends on the seed: {and_list(each)}.",
             )
 
 
