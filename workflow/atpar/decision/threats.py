@@ -154,7 +154,7 @@ def other_times(tables: Tables) -> Iterator[tuple[str, str]]:
 
 
 def measurements(tables: Tables) -> Iterator[tuple[str, str]]:
-    """Excluded passes, clocks that jumped, and notes on a busy device."""
+    """Excluded passes, clocks that jumped, and notes on a busy or throttled device."""
     attempts = [row for row in tables.attempts if (row["offer"], row["variant"]) in tables.summary]
     excluded = [row for row in attempts if is_true(row["excluded"])]
     if excluded:
@@ -182,6 +182,14 @@ def measurements(tables: Tables) -> Iterator[tuple[str, str]]:
             "busy device",
             f"Other processes kept the device busy during {len(busy)} of "
             f"{plural(len(attempts), 'attempt')} ({_first(busy)}).",
+        )
+    heated = [row["attempt_id"] for row in attempts if "throttled: " in (row["notes"] or "")]
+    if heated:
+        share = "all" if len(heated) == len(attempts) else f"{len(heated)} of"
+        yield (
+            "throttled",
+            f"The GPU's clocks were lowered in {share} {plural(len(attempts), 'attempt')} "
+            f"({_first(heated)}): by heat or a power limit, as the notes of each say.",
         )
 
 

@@ -98,7 +98,7 @@ def _run(attempt: Attempt, path: Path) -> None:
     verify_files(read_json(job.inputs.fingerprint))
     progress.expected = count_entries(Path(job.inputs.corpus))
     conditions = Conditions()
-    conditions.look_at_devices(read_json(job.inputs.environment)["device"]["devices"])
+    conditions.look_at_devices(_cards(job))
     crew = Crew(job, path)
     part = Part(job, 0, attempt.phases, progress.enter)
     attempt.part = part
