@@ -1,7 +1,7 @@
 """The report page, its charts, and the evidence bag.
 
-In: decision, balance, ledger, calendar, attempts, summary, separation, quality and checks of each
-option, environments, seal, fingerprints. Out: report.html, charts/*.svg, evidence.zip.
+In: decision, balance, ledger, calendar, outlook, attempts, summary, separation, quality and checks
+of each option, environments, seal, fingerprints. Out: report.html, charts/*.svg, evidence.zip.
 """
 
 import json
@@ -32,6 +32,9 @@ rule render_report:
         deliverables=f"{RESULTS}/deliverables.csv",
         packages=f"{RESULTS}/packages.csv",
         windows=f"{RESULTS}/window.csv",
+        forecast=f"{RESULTS}/forecast.csv",
+        curves=f"{RESULTS}/breakeven.csv",
+        outlook=f"{RESULTS}/outlook.json",
         quality=files_of_options("quality"),
         checks=files_of_options("checks"),
         environments=measured_environments(),
@@ -112,6 +115,7 @@ def evidence_files():
     records = pass_records()
     return [
         *(file for name in REBUILT for file in getattr(rules, name).output),
+        *rules.look_ahead.output,
         rules.render_report.output.page,
         *records,
         *map(predictions_of, records),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from atpar.calendar.outlook_tables import CURVES, FORECAST
 from atpar.calendar.plan import plan_calendar
 from atpar.calendar.table import CALENDAR, WINDOWS
 from atpar.canonical import digest, file_digest
@@ -22,7 +23,7 @@ from atpar.money.keep import keep_ledger
 from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
 from atpar.money.tables import write_table
 from atpar.report.charts import blank_svg
-from atpar.report.sections import measured, planned
+from atpar.report.sections import ahead, measured, planned
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -343,6 +344,57 @@ def write_money(folder: Path) -> None:
         ],
         PACKAGES,
     )  # fmt: skip
+    write_outlook(folder)
+
+
+def write_outlook(folder: Path) -> None:
+    """Write what looks ahead: a forecast, two curves that cross, and the loads that repay."""
+    figures = {"padded_tokens": 60_000_000, "work_h": "19.000000", "work_h_low": "18.000000",
+               "work_h_high": "20.500000", "rental_h": "21.000000", "rental_h_low": "20.000000",
+               "rental_h_high": "22.500000"}  # fmt: skip
+    common = {"label": "forecast", "currency": "USD", "definition": 1}
+    write_table(
+        folder / "forecast.csv",
+        [
+            {"offer": "two-threads", "variant": "grouped-8", "entries": 1_000_000, **figures,
+             "method": "entries and padded tokens", "extrapolates": False, "billing": "package",
+             "rented_as": "7-day package", "package_term_days": 7, "periods": 1,
+             "amount": "220.00", "amount_low": "220.00", "amount_high": "220.00",
+             "cost_per_million_entries": "220.00", "cost_per_million_entries_low": "220.00",
+             "cost_per_million_entries_high": "220.00", **common},
+        ],
+        FORECAST,
+    )  # fmt: skip
+    write_table(
+        folder / "breakeven.csv",
+        [
+            {"offer": "two-threads", "variant": "grouped-8", "billing": billing,
+             "entries": entries, "amount": f"{amount}.00", "amount_low": f"{amount}.00",
+             "amount_high": f"{amount + 5}.00", **common}
+            for billing, amounts in (("hourly", (10, 100, 1000)), ("package", (220, 220, 220)))
+            for entries, amount in zip((1000, 1_000_000, 10**9), amounts, strict=True)
+        ],
+        CURVES,
+    )  # fmt: skip
+    stretch = {"offer": "two-threads", "variant": "grouped-8"}
+    outlook = {
+        "definition": 1,
+        "label": "forecast",
+        "load": {"entries": 1_000_000, "mean_tokens": 52.5, "longest_tokens": 512},
+        "cheapest_by_load": [
+            {**stretch, "billing": "hourly", "from_entries": 1000, "to_entries": 2_345_678,
+             "amount_at_from": "10.00", "certain": False},
+            {**stretch, "billing": "package", "from_entries": 2_345_679, "to_entries": 10**9,
+             "amount_at_from": "220.00", "certain": True},
+        ],
+        "deciding": {
+            "amount": "220.00",
+            "currency": "USD",
+            "text": "The campaign itself engages 220.00 USD, every rental once.",
+            "repaid": [{"text": "4,000,000 entries repay the campaign (forecast)."}],
+        },
+    }  # fmt: skip
+    write_json_file(folder / "outlook.json", outlook)
     write_table(
         folder / "window.csv",
         [
@@ -543,5 +595,5 @@ def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
 @pytest.fixture
 def quick_charts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the charts blank, for tests that ask about the page around them."""
-    for section in (measured, planned):
+    for section in (ahead, measured, planned):
         monkeypatch.setattr(section, "to_svg", lambda _, title: blank_svg(title, "left out"))

@@ -94,7 +94,7 @@ def test_page_has_every_part_and_loads_nothing(campaign: Path) -> None:
 
     assert [one["id"] for one in page.named("section")] == [
         "decision", "balance", "durations", "separation", "quality", "memory", "calendar",
-        "ledger", "attempts", "environment", "protocol", "coverage",
+        "ledger", "ahead", "attempts", "environment", "protocol", "coverage",
     ]  # fmt: skip
     tags = {tag for tag, _ in page.tags}
     assert tags.isdisjoint({"script", "link", "img", "iframe", "object", "use", "image"})
@@ -253,7 +253,7 @@ def test_tables_have_scoped_headers_and_marks_have_signs(page: Outline) -> None:
 
 def test_charts_are_described_in_words(page: Outline) -> None:
     drawings = [one for one in page.named("div") if "drawing" in (one.get("class") or "")]
-    assert len(drawings) == 6
+    assert len(drawings) == 8
     assert all(one["role"] == "img" and one["aria-label"] for one in drawings)
     assert len(page.named("title")) == 1 + len(drawings)
     (durations,) = {one["aria-label"] for one in drawings[:2]}
@@ -273,9 +273,39 @@ def test_table_that_is_absent_or_empty_is_said_so(campaign: Path, name: str, how
         path.write_text(path.read_text().splitlines()[0] + "\n")
     page = page_of(campaign)
 
-    assert len(page.named("section")) == 12
+    assert len(page.named("section")) == 13
     assert f"{name}-table" not in page.tables
     assert (f"{name}.csv isn't there." in page.text) == (how == "absent")
+
+
+def test_what_would_change_the_answer_is_drawn_and_told(campaign: Path) -> None:
+    path = campaign / "decision.json"
+    decision = json.loads(path.read_text(encoding="utf-8"))
+    margin = {"what": "price", "offer": "two-threads", "against": "b", "margin": "1", "unit": "%"}
+    decision["margins"] = [{**margin, "sentence": "The rental may cost 45 % more."}]
+    path.write_text(json.dumps(decision), encoding="utf-8")
+    page = page_of(campaign)
+    assert "The rental may cost 45 % more." in page.text
+    row = ("1,000", "2,345,678")
+    assert page.cell("stretches", row, "Billing") == "hourly"
+    assert page.cell("stretches", row, "Certain") == "◐ no"
+    assert page.cell("forecast", ("two-threads", "grouped-8"), "Work to, h") == "20.50"
+    assert page.cell("forecast", ("two-threads", "grouped-8"), "Cost") == "220.00 USD"
+    assert "4,000,000 entries repay the campaign (forecast)." in page.text
+    figures = [one for one in page.named("div") if "Break-even" in (one.get("aria-label") or "")]
+    assert len(figures) == 2
+    assert "two-threads · grouped-8 · hourly, two-threads · grouped-8 · package" in (
+        figures[0]["aria-label"] or ""
+    )
+
+
+@pytest.mark.parametrize("name", ["forecast.csv", "breakeven.csv", "outlook.json"])
+@pytest.mark.usefixtures("quick_charts")
+def test_a_campaign_that_did_not_look_ahead_still_has_its_page(campaign: Path, name: str) -> None:
+    (campaign / name).unlink()
+    page = page_of(campaign)
+    assert len(page.named("section")) == 13
+    assert f"Missing: {name}." in page.text
 
 
 def test_complete_campaign_lacks_nothing(page: Outline) -> None:

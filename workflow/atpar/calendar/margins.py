@@ -124,7 +124,7 @@ def _threshold_margin(best: Standing, minimum: float) -> dict[str, Any]:
         "margin": f"{margin:.6f}",
         "unit": "of the main metric",
         "text": (
-            f"{best.offer}/{best.variant} reaches {best.metric_value:.4f}; the minimum of "
+            f"{best.variant} on {best.offer} reaches {best.metric_value:.4f}; the minimum of "
             f"{minimum:g} could be {margin:.4f} higher before it is rejected. A threshold moved "
             "after the fact needs a new evaluation corpus."
         ),

@@ -24,6 +24,8 @@ TABLES = (
     "packages",
     "window",
     "calendar",
+    "forecast",
+    "breakeven",
 )
 
 DOCUMENTS = {
@@ -32,6 +34,7 @@ DOCUMENTS = {
     "corpus": "corpus/fingerprint.json",
     "model": "model/fingerprint.json",
     "seal": "protocol/seal.json",
+    "outlook": "outlook.json",
 }
 
 

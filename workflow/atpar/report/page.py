@@ -11,6 +11,7 @@ from atpar.canonical import write_text
 from atpar.report.charts import WIDE, blank_svg, to_svg
 from atpar.report.durations import order_chart, strip_chart
 from atpar.report.material import Material, read_material
+from atpar.report.sections.ahead import ahead_section
 from atpar.report.sections.asked import (
     coverage_section,
     environment_section,
@@ -85,6 +86,7 @@ def sections(material: Material, style: str) -> list[Any]:
         memory_section(material),
         calendar_section(material, style),
         ledger_section(material),
+        ahead_section(material),
         attempts_section(material, style),
         environment_section(material),
         protocol_section(material),
