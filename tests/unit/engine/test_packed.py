@@ -6,6 +6,7 @@ import torch
 import transformers
 
 from atpar.engine.packed import FAMILIES, Packing
+from atpar.engine.quantize import quantized
 from atpar.engine.refused import Refused
 
 PAD = 1
@@ -151,3 +152,16 @@ def test_a_model_that_packing_would_change_is_refused(fault, monkeypatch):
         )  # fmt: skip
     with pytest.raises(Refused, match="other logits for packed entries"):
         Packing(small_model("bert"), flash=False)
+
+
+@pytest.mark.parametrize("kind", ["int8-dynamic", "int8-weight-only"])
+def test_packed_layers_may_be_quantized(kind):
+    if kind != "int8-dynamic":
+        pytest.importorskip("torchao", reason="torchao isn't installed (requirements-torchao.txt)")
+    model = small_model("roberta", initializer_range=0.1)
+    packing = Packing(model, flash=False)
+    plain = packing.logits(model, torch.cat(entries(), 1), LENGTHS)
+    with torch.inference_mode():
+        found = packing.logits(quantized(model, kind), torch.cat(entries(), 1), LENGTHS)
+    difference = (found - plain).abs()
+    assert 0 < difference.mean() < 0.2 * plain.abs().mean()
