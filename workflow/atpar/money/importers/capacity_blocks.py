@@ -14,7 +14,7 @@ from typing import Any
 
 from atpar.errors import AtparError
 from atpar.money.calculator import Tariff
-from atpar.money.importers.common import Imported, Origin, amount
+from atpar.money.importers.common import Imported, Origin, amount, count
 
 END_MARGIN_H = Decimal("0.5")
 
@@ -31,14 +31,20 @@ def import_capacity_blocks(
         answer = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise AtparError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise AtparError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except json.JSONDecodeError as error:
         raise AtparError(f"{path}, line {error.lineno}: no JSON ({error.msg})") from None
+    except (ValueError, RecursionError) as error:
+        raise AtparError(f"{path}: no JSON that can be read ({error})") from None
     if isinstance(answer, Mapping):
         answer = _lower(answer).get("capacityBlockOfferings")
     if not isinstance(answer, list):
         raise AtparError(f"{path}: expected a list, or an object with CapacityBlockOfferings")
     found = Imported()
     for number, offering in enumerate(answer, start=1):
+        if not isinstance(offering, Mapping):
+            raise AtparError(f"{path}, offering {number}: expected an object, found {offering!r}")
         found.add(_tariff(path, number, _lower(offering), origin, cards, provider))
     return found
 
@@ -53,6 +59,8 @@ def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
     for key in (*needed, "capacityBlockDurationHours", "upfrontFee", "currencyCode"):
         if offering.get(key) in (None, ""):
             raise AtparError(f"{where}: {key} is missing")
+        if isinstance(offering[key], list | Mapping):
+            raise AtparError(f"{where}: {key} is {offering[key]!r}; expected text or a number")
     kind = offering["instanceType"]
     if kind not in cards:
         raise AtparError(
@@ -64,11 +72,11 @@ def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
     return Tariff(
         provider=provider,
         gpu=gpu,
-        gpus_per_lot=each * int(offering["instanceCount"]),
+        gpus_per_lot=each * count(str(offering["instanceCount"]), where, "instanceCount"),
         billing="package",
         price=amount(str(offering["upfrontFee"]), where, "upfrontFee"),
         price_per="lot",
-        currency=offering["currencyCode"],
+        currency=str(offering["currencyCode"]),
         priced_on=origin.priced_on,
         source=origin.source,
         term_days=hours / 24,
@@ -77,7 +85,7 @@ def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
         max_lots=1,
         after_expiry="instances are ended 30 minutes before the block ends",
         region=offering.get("availabilityZone"),
-        sku=offering["capacityBlockOfferingId"],
+        sku=str(offering["capacityBlockOfferingId"]),
         notes=(
             f"{offering['instanceCount']} x {kind}, {offering['startDate']} to "
             f"{offering['endDate']}; can't be changed or cancelled"

@@ -15,6 +15,9 @@ from atpar.errors import AtparError
 from atpar.money.calculator import DIALECT, Tariff, spelling
 from atpar.money.schemas import TARIFFS
 
+LARGEST = 10**12
+"""No price and no count is larger: a number beyond it is damage."""
+
 
 @dataclass
 class Imported:
@@ -70,6 +73,10 @@ def read_csv(path: Path, needed: Iterable[str]) -> list[tuple[int, dict[str, str
             ]
     except FileNotFoundError:
         raise AtparError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise AtparError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
+    except csv.Error as error:
+        raise AtparError(f"{path}, line {reader.line_num}: {error}") from None
 
 
 def amount(text: str, where: str, column: str) -> Decimal:
@@ -78,8 +85,8 @@ def amount(text: str, where: str, column: str) -> Decimal:
         found = Decimal(text)
     except InvalidOperation:
         found = None
-    if found is None or not found.is_finite() or found < 0:
-        raise AtparError(f"{where}: {column} is {text!r}; expected a number that isn't negative")
+    if found is None or not found.is_finite() or not 0 <= found <= LARGEST:
+        raise AtparError(f"{where}: {column} is {text!r}; expected a number from 0 to {LARGEST:,}")
     return found
 
 

@@ -1,0 +1,185 @@
+"""Tariff files and other tools' price lists: prices, or one clean message with file and line."""
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atpar.errors import AtparError
+from atpar.money.calculator import DIALECT, Tariff, read_tariffs
+from atpar.money.importers.capacity_blocks import import_capacity_blocks
+from atpar.money.importers.common import Origin, write_tariffs
+from atpar.money.importers.gpuhunt import import_gpuhunt
+from atpar.money.importers.skypilot import import_skypilot
+from atpar.money.priced import load_tariffs
+
+EFFORT = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "20")), deadline=None)
+ORIGIN = Origin(date(2026, 9, 24), "a price list")
+TARIFF_FILES = sorted((Path(__file__).resolve().parents[2] / "resources/tariffs").glob("*.csv"))
+LISTS = {
+    "gpuhunt": (
+        import_gpuhunt,
+        "instance_name,location,price,cpu,memory,gpu_count,gpu_name,gpu_memory,spot,disk_size\n"
+        'a3-8,eu-1,24.48,96,1024.0,8,H100,80.0,False,\n"r-1",us-1,0.34,6,62.0,1,RTX4090,24,True,\n',
+    ),
+    "skypilot": (
+        import_skypilot,
+        "InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GPUInfo,Region,"
+        "AvailabilityZone,Price,SpotPrice\n"
+        "p4,96.0,1152.0,A100,8.0,\"{'Gpus': []}\",eu-1,eu-1a,32.77,11.5\n"
+        "m6,4.0,16.0,,,,eu-1,eu-1a,0.19,\n",
+    ),
+}
+OFFERING = {
+    "capacityBlockOfferingId": "cb-1",
+    "instanceType": "p5.48xlarge",
+    "availabilityZone": "us-east-1a",
+    "instanceCount": 2,
+    "startDate": "2026-12-07T11:30:00Z",
+    "endDate": "2026-12-10T11:30:00Z",
+    "capacityBlockDurationHours": 72,
+    "upfrontFee": "4532.0000",
+    "currencyCode": "USD",
+}
+CARDS = {"p5.48xlarge": ("h100", 8)}
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+odd = text | st.sampled_from(
+    [
+        '"',
+        "1,5",
+        "1e400",
+        "1e999999",
+        "-1",
+        "NaN",
+        "Infinity",
+        "\x00",
+        "\r",
+        "8.0",
+        "½",
+        "٣",
+        "\u2028",
+    ]
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | odd,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tariffs")
+
+
+def damaged(data, content):
+    """Return text with a few places replaced by odd ones."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content)))
+        gone = data.draw(st.integers(0, 6))
+        content = content[:place] + data.draw(odd) + content[place + gone :]
+    return content
+
+
+def refused_or_read(action, path):
+    try:
+        return action()
+    except AtparError as error:
+        assert str(path) in str(error)
+    return None
+
+
+@pytest.mark.parametrize("file", TARIFF_FILES, ids=lambda path: path.stem)
+@EFFORT
+@given(data=st.data())
+def test_a_changed_tariff_file_is_read_or_refused(folder, file, data):
+    path = folder / "tariffs.csv"
+    path.write_text(damaged(data, file.read_text(encoding="utf-8")), encoding="utf-8", newline="")
+    refused_or_read(lambda: load_tariffs([str(path)]), path)
+
+
+@EFFORT
+@given(content=st.binary(max_size=80), declared=st.booleans())
+def test_any_bytes_as_tariff_file_are_refused(folder, content, declared):
+    path = folder / "tariffs.csv"
+    path.write_bytes((DIALECT.encode() + b"\n" if declared else b"") + content)
+    refused_or_read(lambda: load_tariffs([str(path)]), path)
+
+
+words = st.from_regex(r"[A-Za-z][A-Za-z0-9 ,\"'-]{0,10}[A-Za-z0-9]", fullmatch=True)
+
+
+@EFFORT
+@given(
+    price=st.decimals("0.0001", "99999", places=4),
+    provider=words,
+    gpu=words,
+    sku=words,
+    cards=st.integers(1, 16),
+    day=st.dates(date(2020, 1, 1), date(2030, 1, 1)),
+)
+def test_a_written_price_comes_back(folder, price, provider, gpu, sku, cards, day):
+    path = folder / "written.csv"
+    tariff = Tariff(
+        provider=" ".join(provider.split()),
+        gpu=" ".join(gpu.split()),
+        gpus_per_lot=cards,
+        billing="hourly",
+        price=price,
+        price_per="instance",
+        currency="USD",
+        priced_on=day,
+        source="a price list",
+        sku=" ".join(sku.split()),
+    )
+    write_tariffs(path, [tariff], "fuzz")
+    (back,) = read_tariffs(path)
+    assert (back.key, back.price, back.priced_on, back.gpus_per_lot) == (
+        tariff.key, price, day, cards,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+@EFFORT
+@given(data=st.data())
+def test_a_changed_price_list_is_read_or_refused(folder, name, data):
+    read, content = LISTS[name]
+    path = folder / f"{name}.csv"
+    path.write_text(damaged(data, content), encoding="utf-8", newline="")
+    found = refused_or_read(lambda: read(path, ORIGIN, "cloud"), path)
+    if found is not None and found.tariffs:
+        refused_or_read(lambda: write_tariffs(folder / "out.csv", found.tariffs, "fuzz"), "")
+
+
+@pytest.mark.parametrize("name", LISTS)
+@EFFORT
+@given(content=st.binary(max_size=60), whole=st.booleans())
+def test_any_bytes_as_price_list_are_refused(folder, name, content, whole):
+    read, written = LISTS[name]
+    path = folder / f"{name}.csv"
+    path.write_bytes((written.encode() if whole else b"") + content)
+    refused_or_read(lambda: read(path, ORIGIN, "cloud"), path)
+
+
+@EFFORT
+@given(key=st.sampled_from(list(OFFERING)) | text, value=values, gone=st.booleans())
+def test_a_changed_offering_is_read_or_refused(folder, key, value, gone):
+    path = folder / "blocks.json"
+    offering = {**OFFERING, key: value}
+    if gone:
+        del offering[key]
+    path.write_text(json.dumps({"CapacityBlockOfferings": [offering]}))
+    refused_or_read(lambda: import_capacity_blocks(path, ORIGIN, CARDS, "aws"), path)
+
+
+@EFFORT
+@given(content=values.map(json.dumps) | text)
+def test_anything_as_offerings_is_read_or_refused(folder, content):
+    path = folder / "blocks.json"
+    path.write_text(content, encoding="utf-8")
+    refused_or_read(lambda: import_capacity_blocks(path, ORIGIN, CARDS, "aws"), path)
