@@ -87,6 +87,10 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
             ["protocol.metric names neg_mae", "kind 'single'", "take accuracy"],
         ),
         (
+            {"protocol": {"tolerance": {"reference": "b1"}, "minimum": float("inf")}},
+            ["protocol.minimum is inf", "finite number"],
+        ),
+        (
             {"protocol": {"tolerance": {"reference": "b1"}, "metric": "neg_log_loss"}},
             ["neg_log_loss", "never above 0", "minimum below 0"],
         ),

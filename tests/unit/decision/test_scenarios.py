@@ -398,6 +398,40 @@ def test_the_text_follows_from_the_tables(recorded):
     assert after == before.replace("220.00", "330.00")
 
 
+FOLLOWS = [
+    # table, what stands in it, what is put there; gone from the text, said in its place
+    ("summary", "10;10.1;9.9", "17;10.1;9.9", "10, 10.1, 9.9", "17, 10.1, 9.9"),
+    ("summary", "accuracy,0.9,", "accuracy,0.87,", "accepted (0.9000)", "accepted (0.8700)"),
+    ("separation", "their ranks differ", "their ranks vary", "ranks differ", "ranks vary"),
+    ("deliverables", "card,b8,corpus,true", "card,b8,corpus,false", "Chosen: b8", "Chosen: b1"),
+    ("balance", ",96,", ",120.5,", "| 96.00 |", "| 120.50 |"),
+    ("balance", ",true,", ",false,", "Chosen", "doesn't cover the window of 96.0 h"),
+    ("window", ",,,,1", ",2026-12-03T00:00:00Z,,false,1", "Chosen", "after the deadline"),
+    ("attempts", ",,0.001,", ",,7.5,", None, "clock disagree by more than 1 s"),
+]
+
+
+@pytest.fixture(scope="module")
+def decided(recorded_once):
+    """A decided campaign of two options that are told apart."""
+    campaign = recorded_once()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    return campaign, campaign.decide()[1]
+
+
+@pytest.mark.parametrize(("table", "old", "new", "gone", "there"), FOLLOWS)
+def test_a_changed_cell_changes_the_text(decided, tmp_path, table, old, new, gone, there):
+    campaign, before = decided[0].copied(tmp_path / "results"), decided[1]
+    path = campaign.path(f"{table}.csv")
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    _, after = campaign.decide_again()
+    assert gone is None or (gone in before and gone not in after)
+    assert there in after and there not in before
+
+
 def test_the_schema_of_the_decision_is_current():
     assert SCHEMA.read_text(encoding="utf-8") == schema_text(), (
         "run: python -m atpar.decision.model"

@@ -9,6 +9,7 @@ import pytest
 
 from atpar.decision.cells import ratio, seconds
 from atpar.decision.tables import ATTEMPTS, SUMMARY
+from atpar.engine.clocks import PHASES
 from atpar.errors import AtparError
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
@@ -85,6 +86,20 @@ def test_durations_are_in_measured_order_and_median_min_max_are_theirs(recorded)
     assert row["startup_median_s"] == "3.5"
     assert (row["entries_per_s"], row["tokens_per_s"]) == ("47.0588", "941.176")
     assert row["padding_ratio"] == "1.25"
+
+
+def test_every_phase_has_its_own_median(recorded):
+    campaign = recorded()
+    for repetition, inference in enumerate([7.0, 9.5, 8.0], start=1):
+        phases = {"import": 2.0, "load": float(repetition), "compile": None, "inference": inference}
+        campaign.add_pass("b1", repetition, phases_s=phases)
+    row = rows_of(tabulated(campaign), "summary")[0]
+    assert {name: row[f"{name}_median_s"] for name in PHASES} == {
+        **dict.fromkeys(PHASES, ""),
+        "import": "2",
+        "load": "2",
+        "inference": "8",
+    }
 
 
 def test_an_option_without_success_has_no_duration_but_a_reason(recorded):

@@ -312,6 +312,7 @@ def labelled(tmp_path, known, used):
             ["positive", "Positiv"],
             "'Positiv' .id 'e1'.*did you mean 'positive'",
         ),
+        (["neg", "pos"], ["pos", " pos"], "label ' pos' .id 'e1'.*map them with corpus.label_map"),
         (["LABEL_0", "LABEL_1"], ["neg", "pos"], "index order under model.labels"),
         (["0", "1"], ["neg", "pos"], "No label is known to both"),
         (["neg", "pos"], ["neg", "pos", "neu", "mix"], "1 more are unknown: 'mix'"),

@@ -1,15 +1,19 @@
 """A sealed protocol doesn't change after the first pass."""
 
 import hashlib
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from atpar.canonical import read_json, write_json
+from atpar.canonical import canonical_json, digest, read_json, write_json
 from atpar.errors import AtparError
-from atpar.protocol.seal import seal_protocol
+from atpar.protocol.seal import seal_protocol, sealed_content
 from atpar.protocol.unchanged import check_seal
 
 CORPUS = Path("evaluation.parquet")
@@ -132,6 +136,60 @@ def test_entries_that_both_corpora_hold_are_counted(tmp_path, fingerprint, seal)
     second = tmp_path / "results/second/protocol/seal.json"
     seal_protocol({"minimum": 0.8}, fingerprint, own, second, follows="first")
     assert read_json(second)["overlap"] == {"campaign": "first", "entries": 2, "of": 3}
+
+
+def test_the_seal_says_when_it_was_made(seal):
+    made = datetime.fromisoformat(read_json(seal)["sealed_at_utc"])
+    assert made.tzinfo is not None
+    assert abs((datetime.now(UTC) - made).total_seconds()) < 60
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+PROTOCOLS = st.dictionaries(st.text(max_size=4), VALUES, max_size=5)
+FACTS = {"evaluation_digest": "e1", "reference_digest": "r1"}
+
+
+def shuffled(value, draw):
+    """Return an equal value whose keys stand in another order."""
+    if isinstance(value, dict):
+        keys = draw(st.permutations(list(value)))
+        return {key: shuffled(value[key], draw) for key in keys}
+    return [shuffled(one, draw) for one in value] if isinstance(value, list) else value
+
+
+@settings(max_examples=60, deadline=None)
+@given(PROTOCOLS, st.data())
+def test_the_order_of_keys_changes_no_seal(protocol, data):
+    other = sealed_content(shuffled(protocol, data.draw), FACTS)
+    assert digest(other) == digest(sealed_content(protocol, FACTS))
+
+
+@settings(max_examples=100, deadline=None)
+@given(PROTOCOLS, PROTOCOLS)
+def test_two_protocols_have_one_seal_only_if_they_say_the_same(first, other):
+    digests = {digest(sealed_content(one, FACTS)) for one in (first, other)}
+    assert (len(digests) == 1) == (canonical_json(first) == canonical_json(other))
+
+
+@settings(max_examples=60, deadline=None)
+@given(PROTOCOLS, PROTOCOLS)
+def test_once_measured_a_protocol_goes_on_only_as_it_was_sealed(first, other):
+    with TemporaryDirectory() as folder:
+        seal = Path(folder, "seal.json")
+        write_json(seal, {"sealed": sealed_content(first, FACTS)})
+        check_seal(read_json(seal)["sealed"]["protocol"], seal, measured=True)
+        check_seal(other, seal, measured=False)
+        if other != first:
+            with pytest.raises(AtparError, match="sealed before the first pass"):
+                check_seal(other, seal, measured=True)
 
 
 def test_without_the_earlier_corpus_the_overlap_is_unknown(tmp_path, fingerprint):

@@ -175,6 +175,45 @@ def test_a_fault_fails_its_own_check_alone(campaign, recorded, tmp_path, fault, 
     assert found["problems"]
 
 
+@pytest.fixture(scope="module")
+def reference_measured(recorded_once):
+    """A campaign of one repetition whose reference variant is measured."""
+    campaign = recorded_once(protocol={"repetitions": 1})
+    campaign.add_option("b1", [20.0])
+    return campaign
+
+
+SAID = {
+    "status": "1 of 1 pass failed",
+    "evaluation_digest": "Its passes ran over another evaluation corpus.",
+    "model_digest": "Its passes ran another model than the reference's.",
+    "seal_digest": "Its passes were measured under another sealed protocol.",
+}
+"""What the decision says of a fault that isn't called a matter of quality."""
+
+
+@pytest.mark.parametrize(("fault", "check"), FAULTS, ids=lambda one: getattr(one, "__name__", one))
+def test_a_fault_is_said_in_the_decision_and_never_wins(
+    reference_measured, recorded_once, tmp_path, fault, check
+):
+    """The broken pass takes half the time, so it would win if nobody looked."""
+    campaign = reference_measured.copied(tmp_path / "results")
+    case = Case(campaign, tmp_path / "broken.parquet")
+    whole = dict(case.record)
+    fault(case)
+    table = case.table
+    if table is None:
+        table = recorded_once.table(case.ids, case.predicted, case.scores)
+    changes = {name: value for name, value in case.record.items() if value != whole[name]}
+    campaign.add_option("b8", [10.0], table=table, **changes)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert "**Chosen: b1 on card.**" in text and "Chosen: b8" not in text
+    assert SAID.get(check, f"Its quality is rejected: {check}.") in text
+    [broken] = [one for one in decision.options if one.variant == "b8"]
+    assert not broken.admissible and broken.deliverables_accepted == 0
+
+
 def test_facts_and_examples_of_wrong_ids(campaign, recorded, tmp_path):
     case = Case(campaign, tmp_path / "broken.parquet")
     doubled(case)

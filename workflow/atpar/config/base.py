@@ -22,8 +22,15 @@ Name = Annotated[str, AfterValidator(_safe_name)]
 
 
 class Model(BaseModel):
-    """Strict types (a YAML `no` is no text, a `22:30` no time), no unknown keys, no changes."""
+    """Strict types (a YAML `no` is no text, a `22:30` no time), no unknown keys, no changes.
+
+    Nor infinity or NaN, which have no place in JSON, and so in no seal.
+    """
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
     )
