@@ -279,16 +279,28 @@ def labels_of(tmp_path: Path) -> Callable[..., dict[str, Any]]:
     return run
 
 
-def _recorded_campaigns() -> Any:
-    path = Path(__file__).resolve().parents[1] / "unit" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("recorded_campaigns", path)
+def _of(folder: str) -> Any:
+    """Return what the tests in another folder share."""
+    path = Path(__file__).resolve().parents[1] / folder / "conftest.py"
+    spec = importlib.util.spec_from_file_location(f"shared_{folder}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
+inject = _of("faults").inject
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> Callable[..., Any]:
     """Return a maker of campaigns as they lie on disk once their passes are recorded."""
-    return _recorded_campaigns().maker(tmp_path)
+    return _of("unit").maker(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def plain(built_campaign: Any) -> dict[str, Any]:
+    """Return the record of a plain pass over the tiny campaign."""
+    record = built_campaign.measure("plain")
+    assert record["status"] == "ok", record
+    return record

@@ -22,14 +22,6 @@ from atpar.journal.attempts import read_attempts
 COMMITS = "a" * 40, "b" * 40
 
 
-@pytest.fixture(scope="module")
-def plain(built_campaign):
-    """The record of a plain pass over the tiny campaign."""
-    record = built_campaign.measure("plain")
-    assert record["status"] == "ok", record
-    return record
-
-
 class Arrays(CpuDevice):
     """A device that keeps NumPy arrays as they are."""
 
