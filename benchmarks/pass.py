@@ -1,304 +1,255 @@
-"""How fast is a pass beside a bare forward loop and beside transformers' pipeline?
+"""How fast is a pass: beside a bare loop and other loops, in its best variant, and around its span?
 
-    python benchmarks/pass.py --campaign results/worked-example [--rounds 5] [--entries 1000]
+    python benchmarks/pass.py --campaign results/worked-example [--rounds 5] [--sections ...]
 
-Run it after the campaign's corpus and model are there (`snakemake seal`). For each variant the
-three are timed in turn, round after round, so that drift meets all alike; shown are medians:
+Run it after a campaign, on a machine that does nothing else (35 minutes on two cores; `--quick`
+runs every section on few entries, for a look at the script itself). Everything is timed in turn,
+round after round, so that drift meets all alike; shown are medians of the rounds. The sections:
 
-- pass: main time of a whole pass in a process of its own, from reading the corpus to predictions
-  on the host, as the workflow measures it;
-- bare: the same model over the pass's own batches, tokenized and padded beforehand, and nothing
-  else: the floor;
-- pipeline: `transformers.pipeline("text-classification")` over the texts, same batch size, threads
-  and precision, in corpus order.
+- loops: the main time of a whole pass, in a process of its own, from reading the corpus to
+  predictions on the host, beside loops over the same texts (see pass_loops.py);
+- variants: other precisions, backends and batches beside fp32 with batch size 1 and the pipeline,
+  with their accuracy, and their share of the peak of matrix products measured in the same run;
+- overhead: wall time of the passes less their span, phase by phase, beside the floor of importing
+  torch and transformers and loading the model;
+- campaign: the wall time of the first 15 passes in the campaign's own journal beside their spans;
+- growth: the quickest admissible variant over 1 000, 10 000 and 100 000 short texts.
 
-Bare loop and pipeline each run in a process that stays warm between rounds. The table is printed
-and, with `--write`, put into benchmarks/README.md.
+The tables are printed and, with `--write`, put into benchmarks/README.md.
 """
 
 import argparse
-import json
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
-from atpar.config.offers import Offer
-from atpar.config.variants import Variant
-from atpar.engine.cpus import usable_cpus
-from atpar.engine.environment import inspect_offer
-from atpar.engine.job import Inputs, worker_environment
-from atpar.engine.supervisor import Pass, measure_pass
+import numpy as np
+import pass_tables
+from marks import write_section
+from pass_bench import Bench, Skipped
+from pass_loops import Loop
 
+from atpar.engine.cpus import usable_cpus
+from atpar.engine.job import worker_environment
+
+SECTIONS = ("loops", "variants", "overhead", "campaign", "growth")
+LOOPS = {
+    "fp32, batch 1": ({"batch_size": 1}, ("bare", "pipeline", "sorted")),
+    "fp32, batch 4": ({"batch_size": 4}, ("bare", "pipeline")),
+    "fp32, batch 8": ({"batch_size": 8}, ("bare", "pipeline")),
+    "fp32, batch 4 by length": ({"batch_size": 4, "order": "length"}, ("sorted",)),
+    "fp32, batch 8 by length": ({"batch_size": 8, "order": "length"}, ("bare", "sorted")),
+}
+GROUPED = {"token_budget": 2048, "order": "length"}
+BF16 = {"precision": "bf16"}
 VARIANTS = {
-    "fp32, batch 1": {"batch_size": 1},
-    "fp32, batch 4": {"batch_size": 4},
-    "fp32, batch 8": {"batch_size": 8},
-    "fp32, batch 8 by length": {"batch_size": 8, "order": "length"},
-    "bf16, batch 8 by length": {"batch_size": 8, "order": "length", "precision": "bf16"},
-    "bf16, 2 048 tokens by length": {
-        "token_budget": 2048,
+    "fp32, 2 048 tokens by length": GROUPED,
+    "fp32, 2 048 tokens packed": {**GROUPED, "padding": "none"},
+    "onnxruntime fp32, 2 048 tokens by length": {**GROUPED, "backend": "onnxruntime"},
+    "int8 dynamic, batch 8 by length": {
+        "batch_size": 8,
         "order": "length",
-        "precision": "bf16",
+        "quantization": "int8-dynamic",
+    },
+    "int8 weights, 2 048 tokens by length": {**GROUPED, "quantization": "int8-weight-only"},
+    "bf16, batch 8 by length": {"batch_size": 8, "order": "length", **BF16},
+    "bf16, 2 048 tokens by length": {**GROUPED, **BF16},
+    "bf16, 2 048 tokens packed": {**GROUPED, **BF16, "padding": "none"},
+    "bf16, 2 048 tokens by length, compiled": {
+        **GROUPED,
+        **BF16,
+        "compile": "default",
+        "shapes": "dynamic",
     },
 }
-PROTOCOL = {
-    "warm_up": {"entries": 32, "passes": 1},
-    "seed": 0,
-    "deterministic": True,
-    "pass_timeout_s": 3600.0,
-    "busy_device": "note",
+COMPILED_ROUNDS = 3
+"""A compiled pass takes a minute around its span: it's measured in fewer rounds."""
+REFERENCE, PIPELINE = "fp32, batch 1", ("fp32, batch 8", "pipeline")
+GROWTH = (1_000, 10_000, 100_000)
+FLOORS = {
+    "`import torch, transformers`": "import torch, transformers",
+    "and loading through the auto classes": (
+        "import torch, transformers\n"
+        "transformers.AutoTokenizer.from_pretrained({folder!r})\n"
+        "transformers.AutoModelForSequenceClassification.from_pretrained({folder!r})"
+    ),
 }
-MARK = "<!-- pass.py -->"
 
 
 def main() -> None:
-    """Time all variants and print the table."""
+    """Measure the chosen sections and print their tables."""
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(
+            arguments.campaign.resolve(), Path(folder), arguments.entries, arguments.threads
+        )
+        run = Run(bench, arguments)
+        run.rounds()
+        tables = [pass_tables.heading(bench, arguments.rounds)]
+        if "loops" in arguments.sections:
+            tables.append(pass_tables.loops(bench, LOOPS, run.times))
+        if "variants" in arguments.sections:
+            tables.append(pass_tables.variants(bench, REFERENCE, run))
+        if "overhead" in arguments.sections:
+            tables.append(pass_tables.overhead(bench, run.floors))
+        if "campaign" in arguments.sections:
+            tables.append(pass_tables.campaign(bench.campaign))
+        if "growth" in arguments.sections:
+            tables.append(pass_tables.growth(run.growth()))
+    text = "\n\n".join(tables)
+    print(text)
+    if arguments.write:
+        write_section("pass.py", "How fast a pass is", text)
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--campaign", type=Path, required=True)
+    parser.add_argument("--campaign", type=Path, required=True, help="results/<campaign>")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--entries", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=usable_cpus())
-    parser.add_argument("--only", nargs="*", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=SECTIONS)
+    parser.add_argument("--quick", action="store_true", help="few entries, one round: no figures")
+    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments.campaign.resolve(), Path(folder), arguments)
-        rows = [bench.row(name, VARIANTS[name]) for name in arguments.only]
-    table = _table(rows, arguments)
-    print(table)
-    if arguments.write:
-        _write(Path(__file__).with_name("README.md"), table)
+    if arguments.quick:
+        arguments.rounds, arguments.entries = 1, min(arguments.entries, 48)
+    return arguments
 
 
-class Bench:
-    """A campaign's files, a short corpus, and the three ways of running a variant."""
+class Run:
+    """All that is timed, by name."""
 
-    def __init__(self, campaign: Path, folder: Path, arguments: argparse.Namespace) -> None:
-        import pyarrow.parquet as pq
+    def __init__(self, bench: Bench, arguments: argparse.Namespace) -> None:
+        self.bench, self.arguments = bench, arguments
+        self.times: dict[tuple[str, str], list[float]] = {}
+        self.floors: dict[str, list[float]] = {}
+        self.skipped: dict[str, str] = {}
+        self._peaks: dict[tuple[str, ...], dict] = {}
+        self.options = self._chosen()
 
-        self.arguments, self.folder = arguments, folder
-        corpus = folder / "evaluation.parquet"
-        table = pq.read_table(campaign / "corpus/evaluation.parquet")
-        pq.write_table(table.slice(0, arguments.entries), corpus)
-        environment = folder / "environment.json"
-        inspect_offer({"offer": "here", "device": "cpu"}, environment)
-        self.inputs = Inputs(
-            corpus=str(corpus),
-            corpus_fingerprint=str(campaign / "corpus/fingerprint.json"),
-            tokenizer=str(campaign / "model/tokenizer.json"),
-            tokenizer_settings=str(campaign / "model/tokenizer_settings.json"),
-            fingerprint=str(campaign / "model/fingerprint.json"),
-            labels=str(campaign / "model/labels.json"),
-            seal=str(campaign / "protocol/seal.json"),
-            environment=str(environment),
-        )
-        # Paths of the model's files are relative to where the campaign was run.
-        os.chdir(campaign.parents[1])
+    def _chosen(self) -> dict[str, dict]:
+        """Return the options of every variant that the chosen sections need."""
+        sections = self.arguments.sections
+        chosen = {name: options for name, (options, _) in LOOPS.items()}
+        if "loops" not in sections:
+            chosen = {REFERENCE: chosen[REFERENCE], PIPELINE[0]: chosen[PIPELINE[0]]}
+        if "variants" in sections or "growth" in sections:
+            chosen |= VARIANTS
+        return chosen if set(sections) - {"campaign"} else {}
 
-    def row(self, name: str, options: dict) -> dict:
-        """Time one variant, the three in turn, and return its row."""
-        settings = {
-            "campaign": "benchmark",
-            "variant": Variant(variant="v", **options).model_dump(mode="json"),
-            "offer": Offer(
-                offer="here",
-                provider="-",
-                gpu="-",
-                device="cpu",
-                threads=self.arguments.threads,
-            ).model_dump(mode="json"),
-            "protocol": PROTOCOL,
+    def rounds(self) -> None:
+        """Time everything in turn, round after round."""
+        kinds = {
+            (name, kind): options
+            for name, (options, kinds) in LOOPS.items()
+            for kind in kinds
+            if name in self.options
+            and ("loops" in self.arguments.sections or (name, kind) == PIPELINE)
         }
-        times: dict[str, list[float]] = {"pass": [], "bare": [], "pipeline": []}
-        around, others = [], []
-        with Loop("bare", self, settings) as bare, Loop("pipeline", self, settings) as pipeline:
-            for repetition in range(1, self.arguments.rounds + 1):
-                record = self._pass(settings, repetition)
-                times["pass"].append(record["main_time_s"])
-                around.append(record["wall_time_s"] - record["main_time_s"])
-                others.append(record["conditions"]["cpus_used_by_others"] or 0)
-                times["bare"].append(bare.time())
-                times["pipeline"].append(pipeline.time())
-        return {
-            "name": name,
-            **{key: statistics.median(values) for key, values in times.items()},
-            "ratios": [a / b for a, b in zip(times["pass"], times["bare"], strict=True)],
-            "around": statistics.median(around),
-            "others": max(others),
-        }
-
-    def _pass(self, settings: dict, repetition: int) -> dict:
-        record = measure_pass(
-            Pass(
-                settings=settings,
-                inputs=self.inputs,
-                repetition=repetition,
-                place={"rank": 0, "round": repetition, "position": 0},
-                results=self.folder / "results",
-                record=self.folder / "results/record.json",
-                predictions=self.folder / "results/predictions.parquet",
-                lock_folder=str(self.folder),
+        loops = {
+            (name, kind): Loop(
+                kind, self.bench.inputs, self.bench.settings(options), self.arguments.threads
             )
-        )
-        if record["status"] != "ok":
-            raise SystemExit(f"the pass failed: {record['reason']}\n{record['log_tail']}")
-        return record
-
-
-class Loop:
-    """A warm process that runs one of the other two loops whenever it is asked to."""
-
-    def __init__(self, kind: str, bench: Bench, settings: dict) -> None:
-        self.request = {
-            "kind": kind,
-            "inputs": bench.inputs.__dict__,
-            "variant": settings["variant"],
-            "threads": bench.arguments.threads,
+            for (name, kind), options in kinds.items()
         }
-        self.environment = worker_environment(bench.arguments.threads, deterministic=True)
+        try:
+            for number in range(self.arguments.rounds if self.options else 0):
+                self._round(number, loops)
+        finally:
+            for loop in loops.values():
+                loop.close()
 
-    def __enter__(self) -> "Loop":
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, "--loop"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **self.environment},
-            text=True,
-        )
-        self._say(json.dumps(self.request))
-        return self
+    def _round(self, number: int, loops: dict[tuple[str, str], Loop]) -> None:
+        for name, options in self.options.items():
+            compiled = options.get("compile") is not None
+            if name in self.skipped or (compiled and self._left_out(number)):
+                continue
+            print(f"round {number + 1}: {name}", file=sys.stderr, flush=True)
+            try:
+                self.bench.measure(name, options)
+            except Skipped as reason:
+                self.skipped[name] = str(reason)
+            for (owner, kind), loop in loops.items():
+                if owner == name:
+                    self.times.setdefault((owner, kind), []).append(loop.run())
+        if "overhead" in self.arguments.sections:
+            self._time_floors()
 
-    def time(self) -> float:
-        """Run the loop once and return its seconds."""
-        self._say("go")
-        return float(self.process.stdout.readline())
+    def _left_out(self, number: int) -> bool:
+        if self.arguments.quick:
+            self.skipped.setdefault(
+                "bf16, 2 048 tokens by length, compiled", "compiling takes a minute (--quick)"
+            )
+        return self.arguments.quick or number >= COMPILED_ROUNDS
 
-    def _say(self, line: str) -> None:
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+    def _time_floors(self) -> None:
+        from atpar.canonical import read_json
+        from atpar.engine.job import model_folder
 
-    def __exit__(self, *_: object) -> None:
-        self.process.stdin.close()
-        self.process.wait()
+        folder = str(model_folder(read_json(self.bench.inputs.fingerprint)))
+        variables = worker_environment(self.arguments.threads, deterministic=True)
+        for name, code in FLOORS.items():
+            start = time.perf_counter()
+            subprocess.run(
+                [sys.executable, "-c", code.format(folder=folder)],
+                env={"PATH": "", **variables},
+                check=True,
+                capture_output=True,
+            )
+            self.floors.setdefault(name, []).append(time.perf_counter() - start)
 
+    def peaks(self, name: str) -> dict:
+        """Return the measured peaks of matrix products in the variant's precision."""
+        settings = self.bench.settings(self.options[name])
+        key = tuple(settings["variant"][one] for one in ("precision", "quantization"))
+        if key not in self._peaks:
+            with closing(Loop("gemm", self.bench.inputs, settings, self.arguments.threads)) as loop:
+                self._peaks[key] = loop.run()
+        return self._peaks[key]
 
-def loop() -> None:
-    """The process behind `Loop`: a line of JSON says what, each further line asks for a run."""
-    request = json.loads(sys.stdin.readline())
-    import torch
+    def measured_peaks(self) -> list[tuple[dict, dict]]:
+        """Return what was asked of each measurement of peaks, and what it gave."""
+        names = ("precision", "quantization")
+        return [(dict(zip(names, key, strict=True)), found) for key, found in self._peaks.items()]
 
-    torch.set_num_threads(request["threads"])
-    run = {"bare": _bare, "pipeline": _pipeline}[request["kind"]](request)
-    run(slice(0, 64))
-    for _ in sys.stdin:
-        start = time.perf_counter()
-        run(slice(None))
-        print(time.perf_counter() - start, flush=True)
+    def pipeline(self) -> float:
+        """Return the median seconds of the pipeline with batch size 8."""
+        return float(np.median(self.times[PIPELINE]))
 
+    def growth(self) -> list[dict]:
+        """Measure the quickest admissible variant over corpora of growing size.
 
-def _bare(request: dict):
-    """Return a function that computes the pass's own batches and nothing else."""
-    import torch
-
-    from atpar.engine.batching import Grouping, Padding, pad
-    from atpar.engine.corpus import windows
-    from atpar.engine.tokens import Encoder
-
-    inputs, variant = request["inputs"], request["variant"]
-    fingerprint = json.loads(Path(inputs["fingerprint"]).read_text())
-    encoder = Encoder(Path(inputs["tokenizer"]), fingerprint["usable_length"])
-    ((_, texts),) = windows(Path(inputs["corpus"]), None)
-    encoded, padding = encoder.encode(texts), Padding(fingerprint["pad_token_id"])
-    grouping = Grouping(variant["batch_size"], variant["token_budget"], variant["order"])
-    batches = []
-    for rows in grouping.batches(encoded.lengths, padding):
-        batch = pad(rows, [encoded.ids[row] for row in rows], None, padding)
-        mask = None if batch.mask is None else torch.from_numpy(batch.mask)
-        batches.append((torch.from_numpy(batch.ids), mask))
-    model = _model(request)
-
-    @torch.inference_mode()
-    def run(part: slice) -> None:
-        for ids, mask in batches[part]:
-            model(input_ids=ids, attention_mask=mask)
-
-    return run
-
-
-def _pipeline(request: dict):
-    """Return a function that runs transformers' pipeline over the texts in corpus order."""
-    from transformers import PreTrainedTokenizerFast, pipeline
-
-    from atpar.engine.corpus import windows
-
-    inputs = request["inputs"]
-    settings = json.loads(Path(inputs["tokenizer_settings"]).read_text())
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=inputs["tokenizer"],
-        pad_token=settings["pad_token"],
-        model_max_length=settings["model_max_length"],
-    )
-    ((_, texts),) = windows(Path(inputs["corpus"]), None)
-    classify = pipeline("text-classification", model=_model(request), tokenizer=tokenizer)
-    size = request["variant"]["batch_size"] or 8
-
-    def run(part: slice) -> None:
-        classify(texts[part], batch_size=size, truncation=True, top_k=None)
-
-    return run
-
-
-def _model(request: dict):
-    import torch
-
-    from atpar.engine.classifier import architecture
-    from atpar.engine.job import model_folder
-
-    folder = model_folder(json.loads(Path(request["inputs"]["fingerprint"]).read_text()))
-    kind = getattr(__import__("transformers"), architecture(folder))
-    dtype = {"bf16": torch.bfloat16}.get(request["variant"]["precision"], torch.float32)
-    return kind.from_pretrained(folder, dtype=dtype, attn_implementation="sdpa").eval()
-
-
-def _table(rows: list[dict], arguments: argparse.Namespace) -> str:
-    lines = [
-        f"{arguments.entries} texts, {arguments.threads} threads, medians of {arguments.rounds} "
-        "rounds in turn, in seconds. *Others* is the largest number of CPUs that other processes",
-        "kept busy during a pass: above 0.1 the figures are disturbed.",
-        "",
-        "| variant | pass | bare loop | pass / bare (each round) | pipeline | pipeline / pass "
-        "| start-up and end | others |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        ratios = " ".join(f"{ratio:.2f}" for ratio in row["ratios"])
-        lines.append(
-            f"| {row['name']} | {row['pass']:.2f} | {row['bare']:.2f} "
-            f"| **{statistics.median(row['ratios']):.2f}** ({ratios}) | {row['pipeline']:.2f} "
-            f"| {row['pipeline'] / row['pass']:.2f} | {row['around']:.1f} | {row['others']:.2f} |"
-        )
-    return "\n".join(lines)
-
-
-def _write(readme: Path, table: str) -> None:
-    """Put the table between its marks, or at the end of the file."""
-    text = readme.read_text(encoding="utf-8") if readme.exists() else "# Benchmarks\n"
-    command = f"`python benchmarks/pass.py {' '.join(sys.argv[1:])}`"
-    section = f"{MARK}\n{command}\n\n{table}\n{MARK}"
-    before, mark, rest = text.partition(MARK)
-    after = rest.partition(MARK)[2]
-    if not mark:
-        before, after = f"{text.rstrip()}\n\n## A pass beside a bare loop and a pipeline\n\n", "\n"
-    readme.write_text(before + section + after, encoding="utf-8")
+        It groups by length within windows of 4 096 entries, so that the corpus streams through.
+        """
+        best = pass_tables.quickest(self.bench, REFERENCE)
+        options = {**self.options[best], "order": "length", "window": 4096}
+        sizes = (200, 400, 800) if self.arguments.quick else GROWTH
+        for size in sizes:
+            inputs = self.bench.corpus_of(size)
+            for _ in range(1 if size == max(sizes) else min(3, self.arguments.rounds)):
+                print(f"growth: {size} entries", file=sys.stderr, flush=True)
+                self.bench.measure(f"growth {size}", options, inputs)
+        return [
+            {
+                "variant": best,
+                "entries": size,
+                "passes": len(records),
+                "seconds": float(np.median([one["main_time_s"] for one in records])),
+                "around": float(
+                    np.median([one["wall_time_s"] - one["main_time_s"] for one in records])
+                ),
+                "tokens": records[-1]["tokens_real"],
+                "start_up": records[-1]["memory"]["peak_host_rss_start_up_bytes"],
+                "measured": records[-1]["memory"]["peak_host_rss_measured_bytes"],
+            }
+            for size in sizes
+            if (records := self.bench.records[f"growth {size}"])
+        ]
 
 
 if __name__ == "__main__":
-    if "--loop" in sys.argv:
-        loop()
-    else:
-        main()
+    main()
