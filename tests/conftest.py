@@ -164,17 +164,7 @@ class EngineCampaign:
         results = self.results
         return Pass(
             settings=self.settings(variant, **options),
-            inputs=Inputs(
-                corpus=str(results / "corpus/evaluation.parquet"),
-                corpus_fingerprint=str(results / "corpus/fingerprint.json"),
-                tokenizer=str(results / "model/tokenizer.json"),
-                tokenizer_settings=str(results / "model/tokenizer_settings.json"),
-                fingerprint=str(results / "model/fingerprint.json"),
-                labels=str(results / "model/labels.json"),
-                seal=str(results / "protocol/seal.json"),
-                environment=str(results / "offers/here/environment.json"),
-                onnx=str(results / "model/onnx/model.onnx"),
-            ),
+            inputs=Inputs.of_campaign(results, "here"),
             repetition=repetition,
             place={"rank": 0, "round": 1, "position": 0},
             results=results,
