@@ -17,6 +17,16 @@ from atpar.money.calculator import Tariff
 from atpar.money.importers.common import Imported, Origin, amount, count
 
 END_MARGIN_H = Decimal("0.5")
+NEEDED = (
+    "capacityBlockOfferingId",
+    "instanceType",
+    "instanceCount",
+    "startDate",
+    "endDate",
+    "capacityBlockDurationHours",
+    "upfrontFee",
+    "currencyCode",
+)
 
 
 def import_capacity_blocks(
@@ -55,12 +65,13 @@ def _lower(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
     where = f"{path}, offering {number}"
-    needed = ("capacityBlockOfferingId", "instanceType", "instanceCount", "startDate", "endDate")
-    for key in (*needed, "capacityBlockDurationHours", "upfrontFee", "currencyCode"):
+    for key in NEEDED:
         if offering.get(key) in (None, ""):
             raise AtparError(f"{where}: {key} is missing")
-        if isinstance(offering[key], list | Mapping):
-            raise AtparError(f"{where}: {key} is {offering[key]!r}; expected text or a number")
+    for key in (*NEEDED, "availabilityZone"):
+        found = offering.get(key)
+        if isinstance(found, list | Mapping | bool):
+            raise AtparError(f"{where}: {key} is {found!r}; expected text or a number")
     kind = offering["instanceType"]
     if kind not in cards:
         raise AtparError(
@@ -84,7 +95,7 @@ def _tariff(path, number, offering, origin, cards, provider) -> Tariff:
         min_lots=1,
         max_lots=1,
         after_expiry="instances are ended 30 minutes before the block ends",
-        region=offering.get("availabilityZone"),
+        region=str(offering.get("availabilityZone") or "") or None,
         sku=str(offering["capacityBlockOfferingId"]),
         notes=(
             f"{offering['instanceCount']} x {kind}, {offering['startDate']} to "

@@ -86,7 +86,9 @@ def amount(text: str, where: str, column: str) -> Decimal:
     except InvalidOperation:
         found = None
     if found is None or not found.is_finite() or not 0 <= found <= LARGEST:
-        raise AtparError(f"{where}: {column} is {text!r}; expected a number from 0 to {LARGEST:,}")
+        raise AtparError(
+            f"{where}: {column} is {text!r}; expected a number that isn't negative, at most 10^12"
+        )
     return found
 
 
