@@ -99,3 +99,38 @@ def test_the_uuid_is_the_drivers(gpu_campaign):
     environment = json.loads((gpu_campaign.results / "offers/here/environment.json").read_text())
     assert environment["device"]["uuid"].startswith(("GPU-", "MIG-"))
     assert environment["driver"]
+
+
+def test_an_index_beyond_a_table_is_a_device_error_and_the_next_pass_is_healthy(
+    gpu_campaign, tmp_path
+):
+    from atpar.canonical import read_json, write_json
+
+    campaign = type(gpu_campaign)(tmp_path, device="cuda").build()
+    limits = {"fingerprint.json": "usable_length", "tokenizer_settings.json": "model_max_length"}
+    for name, key in limits.items():
+        path = campaign.results / "model" / name
+        write_json(path, {**read_json(path), key: 500})
+    campaign.texts = lambda entries: ["plum " * 100] * entries
+    campaign.write_corpus(2)
+    failed = campaign.measure()
+    assert failed["status"] == "error", failed
+    assert "not out of memory" in failed["reason"]
+    assert campaign.measure(max_length=campaign.positions)["status"] == "ok"
+
+
+def test_what_is_in_effect_is_recorded(gpu_campaign):
+    for precision, expected in (("fp32", "highest"), ("tf32", "high")):
+        record = gpu_campaign.measure("arithmetic", precision=precision)
+        assert record["in_effect"]["float32_matmul_precision"] == expected, record
+    assert record["in_effect"]["cudnn_allow_tf32"] is True
+
+
+def test_the_idle_check_sees_another_process_on_the_device(gpu_campaign, tmp_path):
+    campaign = type(gpu_campaign)(tmp_path, device="cuda").build()
+    campaign.protocol["busy_device"] = "refuse"
+    taken = torch.ones(2**20, device="cuda")
+    record = campaign.measure("busy")
+    del taken
+    assert (record["status"], record["phase"]) == ("refused", "load"), record
+    assert "isn't known to be idle" in record["reason"]
