@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from atpar.engine import environment
 from atpar.engine.disk import LONGEST, largest_file, read_speed
 from atpar.engine.environment import inspect_offer
 
@@ -49,3 +52,24 @@ def test_network_is_as_stated_and_changes_no_digest(tmp_path):
     assert stated["disk"]["bytes_read"] == 1_500_000
     assert silent["digest"] == stated["digest"]
     assert "memory_limit_bytes" in silent
+
+
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [
+        ({"memory.max": "max\n"}, None),
+        ({"memory.max": "2147483648\n"}, 2**31),
+        ({"memory.limit_in_bytes": "9223372036854771712\n"}, None),
+        ({"memory.limit_in_bytes": "1073741824\n"}, 2**30),
+    ],
+)
+def test_the_control_groups_limit_bounds_the_memory(tmp_path, monkeypatch, files, limit):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(environment, "cgroup_folders", lambda: [tmp_path])
+    environment.inspect_offer({"offer": "here", "device": "cpu"}, tmp_path / "environment.json")
+    found = json.loads((tmp_path / "environment.json").read_text())
+    assert found["memory_limit_bytes"] == limit
+    assert ("memory_limit_bytes" in found["reasons"]) == (limit is None)
+    if limit:
+        assert found["memory_bytes"] == limit
