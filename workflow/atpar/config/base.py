@@ -6,13 +6,35 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+RESERVED = frozenset(
+    [
+        "CON",
+        "PRN",
+        "AUX",
+        "NUL",
+        *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10)),
+    ]
+)
+"""Names of devices under Windows, where results may be copied to (case doesn't matter)."""
+LONGEST_NAME = 100
+"""Characters; offer and variant stand in one path, and file systems end a part at 255 bytes."""
 
 
 def _safe_name(name: str) -> str:
     if not re.fullmatch(NAME_PATTERN, name) or name.endswith("."):
         raise ValueError(
             f"{name!r} can't be a name: it becomes a folder, so use letters, digits, '-', '_' "
-            "and '.', starting with a letter or digit"
+            "and '.', starting with a letter or digit, not ending in '.'"
+        )
+    if name.partition(".")[0].upper() in RESERVED:
+        raise ValueError(
+            f"{name!r} can't be a name: it becomes a folder, and Windows keeps that name, with any "
+            f"ending, for a device; write {name[:3]}-{name[3:] or '1'}, for example"
+        )
+    if len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"{name!r} can't be a name: it becomes a folder, so use at most {LONGEST_NAME} "
+            f"characters instead of {len(name)}"
         )
     return name
 
