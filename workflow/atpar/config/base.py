@@ -1,9 +1,12 @@
 """What all models of the configuration share."""
 
 import re
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+
+from atpar.config.secrets import holds_secret
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 RESERVED = frozenset(
@@ -56,3 +59,15 @@ class Model(BaseModel):
         use_attribute_docstrings=True,
         allow_inf_nan=False,
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_secrets(cls, values: Any) -> Any:
+        for name, value in values.items() if isinstance(values, Mapping) else ():
+            if holds_secret(value):
+                raise ValueError(  # The value itself isn't shown: messages are kept in logs.
+                    f"{name} holds a password, key or token, and would be copied into records, "
+                    "reports and bags; leave it out and give it in the environment (HF_TOKEN, "
+                    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ...)"
+                )
+        return values

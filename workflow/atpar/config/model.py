@@ -12,7 +12,7 @@ class ModelSource(Model):
 
     path: str | None = None
     """A local model folder, relative to the working directory."""
-    hub: str | None = None
+    hub: str | None = Field(None, pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
     """A hub id such as `organisation/name`; needs `revision`."""
     revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     """The hub revision as a full commit (40 hexadecimal digits): a branch moves [P6]."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from atpar.config.load import Plan
 from atpar.config.offers import Offer
+from atpar.config.secrets import holds_secret
 from atpar.errors import AtparError
 from atpar.money.calculator import PriceError, Tariff, newest, read_tariffs, spelling
 
@@ -16,9 +17,16 @@ from atpar.money.calculator import PriceError, Tariff, newest, read_tariffs, spe
 def load_tariffs(paths: Iterable[str | Path], folder: Path = Path()) -> list[Tariff]:
     """Read tariff files, paths relative to `folder`; of two dates of one price the newest holds."""
     try:
-        return newest([tariff for path in paths for tariff in read_tariffs(folder / path)])
+        found = newest([tariff for path in paths for tariff in read_tariffs(folder / path)])
     except PriceError as error:
         raise AtparError(str(error)) from None
+    for tariff in found:
+        if holds_secret([tariff.source, tariff.notes]):
+            raise AtparError(
+                f"{tariff.where}: source or notes hold a password, key or token, and would be "
+                "copied into ledger and report; leave it out"
+            )
+    return found
 
 
 def offer_tariffs(offer: Offer, tariffs: Sequence[Tariff]) -> list[Tariff]:
