@@ -230,3 +230,21 @@ def test_the_quality_file_holds_the_options_verdict(recorded):
     tabulated(campaign)
     found = json.loads(campaign.path("quality/card/b1.json").read_text(encoding="utf-8"))
     assert found["option"] == {"verdict": "accepted", "failed": []}
+
+
+@pytest.mark.parametrize(
+    ("cards", "energy", "reason"),
+    [
+        ([("valid", 250.5, None), ("valid", 100.0, None)], "350.5", None),
+        ([("valid", 250.5, None), ("gap", None, "it jumped")], None, "gap: it jumped"),
+        ([("no counter", None, "a CPU"), ("no counter", None, "a CPU")], None, "no counter: a CPU"),
+        ([], None, None),
+    ],
+)
+def test_energy_is_known_only_if_that_of_each_card_is(recorded, cards, energy, reason):
+    campaign = recorded()
+    names = ("validity", "energy_j", "reason")
+    told = [dict(zip(names, card, strict=True)) for card in cards]
+    campaign.add_pass("b1", 1, conditions={"energy": told})
+    [row] = rows_of(tabulated(campaign), "attempts")
+    assert (row["energy_j"], row["energy_reason"]) == (energy or "", reason or "")

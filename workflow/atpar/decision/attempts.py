@@ -55,7 +55,15 @@ COPIED = (
 )
 """Fields of a record that become cells under the same name."""
 
-SETTINGS = ("batch_size", "precision", "order", "padding", "max_length")
+SETTINGS = (
+    "batch_size",
+    "token_budget",
+    "quantization",
+    "precision",
+    "order",
+    "padding",
+    "max_length",
+)
 """Fields of the variant's settings that become cells under the same name."""
 
 
@@ -176,6 +184,7 @@ def _row(
         "phase_reasons": _reasons(record.get("phase_reasons")),
         "memory_reasons": _reasons(record.get("memory_reasons")),
         "device": _device(record.get("device")),
+        **_energy((record.get("conditions") or {}).get("energy") or []),
         "notes": joined(_notes(record, last), by=" | "),
     }
     return {**row, **_verdict(record, checked, quality, metric)}
@@ -212,6 +221,16 @@ def _reasons(reasons: Mapping[str, str] | None) -> str | None:
 def _device(device: Mapping[str, Any] | None) -> str | None:
     device = device or {}
     return joined(filter(None, (device.get("kind"), device.get("name"), device.get("uuid"))), " ")
+
+
+def _energy(cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the energy of all cards together, known only if that of each card is."""
+    reasons = [f"{one['validity']}: {one['reason']}" for one in cards if one["energy_j"] is None]
+    known = cards and not reasons
+    return {
+        "energy_j": sum(one["energy_j"] for one in cards) if known else None,
+        "energy_reason": joined(dict.fromkeys(reasons), by=" | "),
+    }
 
 
 def _notes(record: Record, last: bool) -> list[str]:
