@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 
-.PHONY: demo test lint install lock
+.PHONY: demo test fuzz lint install lock
 
 # The stamp is older than the lock when the lock changed: the environment is brought up to date.
 .venv/.installed: requirements.txt pyproject.toml
@@ -24,6 +24,10 @@ demo: install
 # A file's tests stay in one process: they share what the file's fixtures measured.
 test: install
 	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+
+# More than 20 000 examples of what people may write; `make test` runs some hundreds of them.
+fuzz: install
+	FUZZ_EXAMPLES=500 $(BIN)/python -m pytest tests/fuzz --numprocesses logical --maxprocesses 4 --timeout 1800
 
 lint: install
 	$(BIN)/ruff check .

@@ -242,12 +242,33 @@ def test_links_are_refused(node, laptop, configured):
         (lambda one: one["files"].pop(0), "isn't named"),
         (lambda one: one["files"].append(one["files"][0]), "names a file twice"),
         (lambda one: one["files"][0].update(sha256="0" * 64), "differs from its checksum|twin"),
-        (lambda one: one["files"][0].update(bytes=3), "differs from its checksum"),
+        (lambda one: one["files"][0].update(bytes=3), "isn't as long as"),
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(node, laptop, configured, change, message):
     archive = rewritten(packed(node("a").measure("a", 1), "a"), in_manifest(change))
     with pytest.raises(AtparError, match=message):
+        take_in(laptop, configured, archive)
+    assert laptop.files() == {}
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(node, laptop, configured, monkeypatch):
+    archive = packed(node("a").measure("a", 1), "a")
+    little = shutil.disk_usage(archive.parent)._replace(free=100)
+    monkeypatch.setattr("atpar.carry.archive.shutil.disk_usage", lambda _: little)
+    with pytest.raises(AtparError, match=r"a\.zip: unpacks to \d+ bytes, but 100 are free"):
+        take_in(laptop, configured, archive)
+    assert laptop.files() == {}
+
+
+def test_a_member_that_unpacks_to_more_than_it_says_is_refused(node, laptop, configured):
+    """A bomb: a short file in the manifest, a long one in the archive."""
+
+    def blow_up(name, content):
+        return [(name, b" " * 10**6 if name == "journal/a.jsonl" else content)]
+
+    archive = rewritten(packed(node("a").measure("a", 1), "a"), blow_up)
+    with pytest.raises(AtparError, match=r"journal/a\.jsonl isn't as long as manifest\.json says"):
         take_in(laptop, configured, archive)
     assert laptop.files() == {}
 

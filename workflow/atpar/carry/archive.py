@@ -116,6 +116,7 @@ def unpack(archive: Path, folder: Path) -> Share:
         packed = {path for path, entry in wanted.items() if "same_as" not in entry}
         _check_members(archive, pack, packed | {MANIFEST})
         folder.mkdir(parents=True)
+        _check_sizes(archive, pack, wanted, folder)
         for path in sorted(packed):
             _extract(archive, pack, wanted[path], folder / path)
     for path in sorted(wanted.keys() - packed):
@@ -225,6 +226,21 @@ def _check_members(archive: Path, pack: zipfile.ZipFile, wanted: set[str]) -> No
     lacking = sorted(wanted - set(names))
     if lacking:
         raise AtparError(_damaged(archive, f"{lacking[0]} is missing"))
+
+
+def _check_sizes(
+    archive: Path, pack: zipfile.ZipFile, wanted: Mapping[str, Mapping[str, Any]], folder: Path
+) -> None:
+    """Refuse what unpacks to more than it says, or to more than the disk has room for."""
+    for info in pack.infolist():
+        if info.filename != MANIFEST and info.file_size != wanted[info.filename]["bytes"]:
+            raise AtparError(_damaged(archive, f"{info.filename} isn't as long as {MANIFEST} says"))
+    needed = sum(entry["bytes"] for entry in wanted.values())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise AtparError(
+            f"{archive}: unpacks to {needed} bytes, but {free} are free; nothing was taken"
+        )
 
 
 def _extract(archive: Path, pack: zipfile.ZipFile, entry: Mapping[str, Any], target: Path) -> None:
