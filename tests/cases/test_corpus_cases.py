@@ -57,6 +57,23 @@ def test_c01_only_what_is_truly_absent_is_missing(read, write, tmp_path):
         read(parquet(tmp_path, label=["x", None]))
 
 
+@pytest.mark.parametrize("kind", ["null", "no key", "parquet", "dictionary"])
+def test_c01_absent_texts_are_taken_as_declared_and_counted(read, write, tmp_path, kind):
+    if kind in ("parquet", "dictionary"):
+        text = pa.array(["s", None])
+        path = parquet(tmp_path, text=text.dictionary_encode() if kind == "dictionary" else text)
+    else:
+        lines = [{"id": "a", "text": "s", "label": "x"}, {"id": "b", "text": None, "label": "y"}]
+        if kind == "no key":
+            del lines[1]["text"]
+        path = write("c.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    rows, found = read(path, policy={"missing_text": "empty", "empty_text": "accept"})
+    assert [row["text"] for row in rows] == ["s", ""]
+    assert found["policy_counts"]["missing_text"] == found["policy_counts"]["empty_text"] == 1
+    with pytest.raises(AtparError, match=r"blank text in row 2 \(id 'b'\)"):
+        read(path, policy={"missing_text": "empty"})
+
+
 def test_c02_a_corpus_that_went_through_pandas_and_csv(read, tmp_path):
     path = tmp_path / "c.csv"
     frame = pd.DataFrame({"id": ["1", "2"], "t": ["N/A", "ok"], "label": ["x", "y"]})
@@ -246,6 +263,39 @@ def test_c16_twins_stay_two_and_text_twins_are_told(split, stored, tokenizer, ki
         assert facts["policy_counts"]["twin_text"] == (column == "text")
         told = [note for note in facts["notes"] if "NFC" in note]
         assert bool(told) == (column == "text")
+
+
+@pytest.mark.parametrize("column", ["text", "id", "label"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "surrogate", "parquet", "arrow"])
+def test_c16_what_is_no_unicode_is_named_or_replaced_and_counted(
+    read, write, tmp_path, kind, column
+):
+    values = {"id": b"b", "text": b"t", "label": b"y", column: b"caf\xe9"}
+    if kind == "csv":
+        path = write("c.csv", HEAD.encode() + b"a,s,x\n" + b",".join(values.values()) + b"\n")
+    elif kind in ("jsonl", "surrogate"):
+        wrong = b"\\ud83d" if kind == "surrogate" else b"\xe9"
+        cells = [b'"%s": "%s"' % (name.encode(), one) for name, one in values.items()]
+        line = b"{" + b", ".join(cells).replace(b"\xe9", wrong) + b"}\n"
+        path = write("c.jsonl", b'{"id": "a", "text": "s", "label": "x"}\n' + line)
+    else:
+        firsts = {"id": b"a", "text": b"s", "label": b"x"}
+        table = pa.table({name: pa.array([firsts[name], one]) for name, one in values.items()})
+        path = tmp_path / f"c.{kind}"
+        if kind == "parquet":
+            pq.write_table(table, path)
+        else:
+            with pa.ipc.new_file(str(path), table.schema) as writer:
+                writer.write_table(table)
+    with pytest.raises(AtparError, match=rf"row 2, column '{column}': byte 3 is (no|half)"):
+        read(path)
+    if column == "text":
+        rows, found = read(path, policy={"invalid_unicode": "replace"})
+        assert rows[1]["text"].rstrip("\ufffd") == "caf" != rows[1]["text"]
+        assert found["policy_counts"]["invalid_unicode"] == 1
+    else:
+        with pytest.raises(AtparError, match=f"column '{column}'"):
+            read(path, policy={"invalid_unicode": "replace"})
 
 
 ODD = ["", "   ", "\u200b", "ok"]

@@ -115,7 +115,7 @@ def write(folder, name, table, seed):
 
 def read(path):
     (source,) = source_files([str(path)])
-    batches = [one.batch for one in read_rows(source, COLUMNS, DIALECT)]
+    batches = [one.batch for one in read_rows(source, COLUMNS, DIALECT, {})]
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 

@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ from filelock import FileLock
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CARRIED = ["Snakefile", "workflow", "config", "profiles", "resources/tariffs"]
+SECRETS = {
+    "HF_TOKEN": "hf_plantedPLANTEDplantedPLANTEDplanted",
+    "WANDB_API_KEY": "planted0planted1planted2planted3planted4",
+    "GITHUB_TOKEN": "ghp_plantedPLANTEDplantedPLANTEDplanted",
+}
+"""What a user's shell may hold, and no file may: every run of these tests has them."""
 WORDS = {
     "fruit": ["apple", "pear", "plum", "cherry", "grape"],
     "tool": ["hammer", "saw", "drill", "wrench", "chisel"],
@@ -54,6 +61,7 @@ class Workspace:
         """Return the variables of a user's shell, with this workspace's atpar before any other."""
         return {
             **os.environ,
+            **SECRETS,
             "PYTHONPATH": str(self.folder / "workflow"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
@@ -200,6 +208,34 @@ def write_small_campaign(folder: Path) -> None:
     (folder / "small.yaml").write_text(yaml.safe_dump(SMALL))
 
 
+SECRETS = {
+    name: f"planted-{name.lower().replace('_', '-')}-5e21"
+    for name in (
+        "HF_TOKEN",
+        "HUGGING_FACE_HUB_TOKEN",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "SNAKEMAKE_STORAGE_S3_ACCESS_KEY",
+        "SNAKEMAKE_STORAGE_S3_SECRET_KEY",
+        "PIP_INDEX_URL",
+    )
+}
+"""Variables that a node's environment may hold, and what stands in them."""
+CACHED_TOKEN = "planted-token-of-the-hub-cache-5e21"
+
+
+@contextmanager
+def planted_secrets(hub: Path) -> Iterator[None]:
+    """Put secrets into the environment, and a token where the hub's login keeps it."""
+    (hub / "token").write_text(CACHED_TOKEN)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SECRETS.items():
+            patch.setenv(name, value)
+        patch.setenv("HF_HOME", str(hub))
+        yield
+
+
 @pytest.fixture(scope="session")
 def fresh(tmp_path_factory) -> Workspace:
     """A workspace in which nothing was run; don't change it, copy it."""
@@ -208,8 +244,25 @@ def fresh(tmp_path_factory) -> Workspace:
 
 @pytest.fixture(scope="session")
 def finished(fresh, tmp_path_factory) -> Workspace:
-    """A workspace with the small campaign measured and decided; don't change it, copy it."""
-    return built_once(tmp_path_factory, "finished", lambda folder: fresh.copy(folder).snakemake())
+    """A workspace with the small campaign measured and decided; don't change it, copy it.
+
+    The environment that it was measured in holds secrets, which `test_secrets.py` looks for.
+    """
+
+    def measure(folder: Path) -> None:
+        with planted_secrets(tmp_path_factory.mktemp("hub")):
+            fresh.copy(folder).snakemake()
+
+    return built_once(tmp_path_factory, "finished", measure)
+
+
+@pytest.fixture
+def secrets(tmp_path) -> Iterator[list[str]]:
+    """Secrets in the environment, for a test that runs more stages; gives their values."""
+    hub = tmp_path / "hub"
+    hub.mkdir()
+    with planted_secrets(hub):
+        yield [*SECRETS.values(), CACHED_TOKEN]
 
 
 @pytest.fixture

@@ -217,6 +217,8 @@ def test_odd_texts_are_counted(split):
     counts = split(table)[3]["policy_counts"]
     assert counts == {
         "empty_text": 0,
+        "missing_text": 0,
+        "invalid_unicode": 0,
         "control_characters": 1,
         "not_nfc": 1,
         "duplicate_text": 1,

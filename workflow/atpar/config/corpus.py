@@ -40,7 +40,6 @@ class Columns(Model):
             raise ValueError(f"columns.subgroups names a column twice: {self.subgroups}")
         return self
 
-
     @model_validator(mode="after")
     def _separator_has_something_to_part(self) -> "Columns":
         if self.label_separator is not None and self.label_kind != "multiple":
@@ -104,6 +103,11 @@ class Policy(Model):
 
     empty_text: Literal["reject", "accept"] = "reject"
     """Empty or blank texts: stop with the row named, or keep them."""
+    missing_text: Literal["reject", "empty"] = "reject"
+    """A text that is absent (null): stop with the row named, or read it as an empty one."""
+    invalid_unicode: Literal["reject", "replace"] = "reject"
+    """Bytes of a text that are no UTF-8: stop with the row named, or put U+FFFD in their place. In
+    ids and labels they always stop the load."""
     duplicate_text: Literal["accept", "reject"] = "accept"
     """The same text under two ids: keep and count, or stop."""
     control_characters: Literal["accept", "reject"] = "accept"

@@ -64,12 +64,43 @@ def _valid_utf8(column: pa.Array, name: str, path: str, first_row: int) -> pa.Ar
             try:
                 (value or b"").decode("utf-8")
             except UnicodeDecodeError as error:
+                half = value[error.start : error.start + 2] >= b"\xed\xa0"
                 raise AtparError(
-                    f"{path}, row {row}, column {name!r}: byte {error.start} is no valid UTF-8; "
-                    "save the file as UTF-8"
+                    f"{path}, row {row}, column {name!r}: byte {error.start} is "
+                    + (
+                        "half of a surrogate pair, no valid Unicode; was the text cut in the "
+                        "middle of a character?"
+                        if half
+                        else "no valid UTF-8; save the file as UTF-8"
+                    )
                 ) from None
         raise
     return text
+
+
+def replaced_text(column: pa.Array) -> tuple[pa.Array, int]:
+    """Return text or bytes as large_string with U+FFFD for what is no UTF-8, and how many rows."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    values = column.cast(pa.large_binary()).to_pylist()
+    text = [None if one is None else one.decode("utf-8", "replace") for one in values]
+    changed = sum(
+        one is not None and one.encode() != value for one, value in zip(text, values, strict=True)
+    )
+    return pa.array(text, TEXT), changed
+
+
+def is_valid(column: pa.Array) -> bool:
+    """Return whether a column of text or bytes is UTF-8; other kinds have no such question."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary
+    if not (_is_text(column.type) or _is_bytes(column.type)):
+        return True
+    try:
+        column.cast(pa.large_binary()).cast(TEXT)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _class_names(

@@ -72,7 +72,7 @@ def fingerprint_corpus(
             temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
         ) as writer:
             for source in sources:
-                for rows in read_rows(source, columns, dialect):
+                for rows in read_rows(source, columns, dialect, policy):
                     looked = looker.submit(texts.look, rows)
                     writer.write_batch(rows.batch)
                     digest_of_rows.update(rows.batch)

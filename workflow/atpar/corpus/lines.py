@@ -89,12 +89,8 @@ def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, A
                 continue
             number += 1
             try:
-                row = json.loads(line.decode("utf-8"), **_NUMBERS)
-            except UnicodeDecodeError as error:
-                raise AtparError(
-                    f"{path}, row {number}: byte {error.start} is no valid UTF-8; save the file "
-                    "as UTF-8"
-                ) from None
+                # Which column holds what is no UTF-8 shows once the cells are looked at.
+                row = json.loads(line.decode("utf-8", "surrogateescape"), **_NUMBERS)
             except (ValueError, RecursionError) as error:
                 raise AtparError(f"{path}, row {number}: no JSON object ({error})") from None
             if not isinstance(row, dict):
@@ -135,7 +131,7 @@ def _exact(
 
 
 def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
-    """Return a value's exact spelling."""
+    """Return a value's exact spelling, UTF-8 or not: that is looked at later, as of every file."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -145,13 +141,12 @@ def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
             f"{path}, row {row}, column {column!r}: {_kind(value)}, which has no single spelling "
             "as text; write it in quotes"
         )
-    try:
-        return value.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise AtparError(
-            f"{path}, row {row}, column {column!r}: character {error.start} is half of a "
-            "surrogate pair, no valid Unicode; was the text cut in the middle of a character?"
-        ) from None
+    for halves in ("surrogateescape", "surrogatepass"):
+        try:
+            return value.encode("utf-8", halves)
+        except UnicodeEncodeError:
+            continue
+    raise AssertionError("surrogatepass encodes every text")
 
 
 def _kind(value: Any) -> str:

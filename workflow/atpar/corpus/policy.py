@@ -25,6 +25,8 @@ class TextPolicy:
     column: str = "text"
     """Name of the texts' column in the files, for messages."""
     empty: int = 0
+    missing: int = 0
+    invalid: int = 0
     control: int = 0
     not_nfc: int = 0
     _hashes: list[np.ndarray] = field(default_factory=list)
@@ -33,6 +35,8 @@ class TextPolicy:
     def look(self, rows: Rows) -> None:
         """Count the rows' odd texts. Raises AtparError for what the policy rejects."""
         text = rows.batch.column("text")
+        self.missing += rows.mended.get("missing_text", 0)
+        self.invalid += rows.mended.get("invalid_unicode", 0)
         blank = pc.equal(pc.utf8_trim_whitespace(text), "")
         self.empty += _count(blank)
         control = pc.match_substring_regex(text, CONTROL)
@@ -67,6 +71,8 @@ class TextPolicy:
         repeated = count_repeats(together(self._hashes))
         return {
             "empty_text": self.empty,
+            "missing_text": self.missing,
+            "invalid_unicode": self.invalid,
             "control_characters": self.control,
             "not_nfc": self.not_nfc,
             "duplicate_text": repeated,

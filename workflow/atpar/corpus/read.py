@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from atpar.corpus.answers import as_answers
-from atpar.corpus.columns import TEXT, as_text
+from atpar.corpus.columns import TEXT, as_text, is_valid, replaced_text
 from atpar.corpus.delimited import header, read_delimited
 from atpar.corpus.lines import first_keys, read_lines
 from atpar.corpus.sources import SourceFile
@@ -35,6 +35,8 @@ class Rows(NamedTuple):
     """Number of the first row, from 1; a header isn't counted."""
     batch: pa.RecordBatch
     """Columns id, text, label, split (where there are such) and subgroups, large_string each."""
+    mended: Mapping[str, int] = {}
+    """Rows whose text was absent, or no UTF-8, and taken as the policy says."""
 
 
 def roles(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -45,18 +47,21 @@ def roles(columns: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_rows(
-    source: SourceFile, columns: Mapping[str, Any], dialect: Mapping[str, str]
+    source: SourceFile,
+    columns: Mapping[str, Any],
+    dialect: Mapping[str, str],
+    policy: Mapping[str, str],
 ) -> Iterator[Rows]:
     """Yield the rows of one file, checked: ids, texts, labels and splits are there and valid.
 
-    `columns` and `dialect` are the configuration's. Raises AtparError with file, row, id and
-    column.
+    `columns`, `dialect` and `policy` are the configuration's. Raises AtparError with file, row, id
+    and column.
     """
     first_row, wanted = 1, roles(columns)
     with ExitStack() as stack:
         try:
-            for batch in _batches(source, columns, dialect, stack):
-                rows = Rows(source.path, first_row, batch)
+            for batch, mended in _batches(source, columns, dialect, policy, stack):
+                rows = Rows(source.path, first_row, batch, mended)
                 _check_present(rows, wanted)
                 yield rows
                 first_row += batch.num_rows
@@ -70,27 +75,49 @@ def read_rows(
 
 
 def _batches(
-    source: SourceFile, columns: Mapping[str, Any], dialect: Mapping[str, str], stack: ExitStack
-) -> Iterator[pa.RecordBatch]:
+    source: SourceFile,
+    columns: Mapping[str, Any],
+    dialect: Mapping[str, str],
+    policy: Mapping[str, str],
+    stack: ExitStack,
+) -> Iterator[tuple[pa.RecordBatch, dict[str, int]]]:
     wanted = roles(columns)
     stored, batches, names = _open(source, columns, dialect, stack)
     _check_columns(source, [*stored, *source.partition], wanted)
     inside = [name for name in dict.fromkeys(wanted.values()) if name not in source.partition]
     first_row = 1
     for raw in batches(inside):
-        arrays = []
+        arrays, mended = [], {}
         for role, column in wanted.items():
             if column in source.partition:
                 values = pa.repeat(pa.scalar(source.partition[column], TEXT), raw.num_rows)
             else:
                 values = raw.column(raw.schema.get_field_index(column))
+            if role == "text":
+                values, mended = _mended(values, policy)
             place = (source.path, first_row, names.get(column))
             if role == "label":
                 arrays.append(as_answers(values, columns, *place))
             else:
                 arrays.append(as_text(values, column, *place))
-        yield pa.RecordBatch.from_arrays(arrays, list(wanted))
+        yield pa.RecordBatch.from_arrays(arrays, list(wanted)), mended
         first_row += raw.num_rows
+
+
+def _mended(values: pa.Array, policy: Mapping[str, str]) -> tuple[pa.Array, dict[str, int]]:
+    """Return texts as the policy takes absent and invalid ones, and how many there were of each."""
+    mended = {}
+    if policy.get("invalid_unicode") == "replace" and not is_valid(values):
+        values, mended["invalid_unicode"] = replaced_text(values)
+    if policy.get("missing_text") == "empty" and values.null_count:
+        mended["missing_text"] = values.null_count
+        values = pc.fill_null(_plain(values), "")
+    return values, mended
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    return values.cast(TEXT) if pa.types.is_null(values.type) else values
 
 
 def _open(
