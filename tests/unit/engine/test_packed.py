@@ -102,6 +102,16 @@ def test_a_decoder_reads_off_the_last_token_that_is_not_padding():
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_text_that_holds_the_padding_token_keeps_its_positions(kind):
+    model = small_model(kind)
+    texts = entries()
+    texts[2][0, 4] = texts[3][0, 1] = texts[5][0, 0] = PAD
+    expected = torch.cat([model(input_ids=one).logits for one in texts])
+    found = Packing(model, flash=False).logits(model, torch.cat(texts, 1), LENGTHS)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
 def test_half_precision_is_packed_within_its_tolerance():
     model = small_model("roberta").to(torch.bfloat16)
     expected = torch.cat([model(input_ids=one).logits for one in entries()])
@@ -143,7 +153,7 @@ def test_a_sliding_window_shorter_than_an_entry_is_refused():
 @pytest.mark.parametrize("fault", ["positions", "leak"])
 def test_a_model_that_packing_would_change_is_refused(fault, monkeypatch):
     if fault == "positions":
-        monkeypatch.setattr("atpar.engine.packed._first_position", lambda _: 1)
+        monkeypatch.setattr(Packing, "_positions", lambda _, ids, *__: torch.zeros_like(ids))
     else:
         monkeypatch.setattr(
             Packing, "_bound", lambda self, lengths, _: setattr(

@@ -89,7 +89,7 @@ class Packing:
             )
         self.family = FAMILIES[kind]
         self.flash = flash
-        self.first_position = _first_position(model)
+        self.padding_index = getattr(_embeddings(model), "padding_idx", None)
         self.runs: list[tuple[int, int, int]] = []
         self.bounds: Any = None
         self._takes_types = hasattr(_embeddings(model), "token_type_embeddings")
@@ -103,7 +103,6 @@ class Packing:
         import torch
 
         starts = np.cumsum(lengths) - lengths
-        positions = np.arange(lengths.sum()) - np.repeat(starts, lengths) + self.first_position
         self._bound(lengths, ids.device)
         more = {}
         if self._takes_types:
@@ -114,10 +113,22 @@ class Packing:
         hidden = model.base_model(
             input_ids=ids,
             attention_mask=None,
-            position_ids=_sent(positions[None], ids.device),
+            position_ids=self._positions(ids, starts, lengths),
             **more,
         ).last_hidden_state[0]
         return self.family.head(model, hidden[self._standing(model, ids, starts, lengths)])
+
+    def _positions(self, ids: Any, starts: np.ndarray, lengths: np.ndarray) -> Any:
+        """Return the position of each token within its entry."""
+        first = np.repeat(starts, lengths)
+        if self.padding_index is None:
+            return _sent((np.arange(lengths.sum()) - first)[None], ids.device)
+        # RoBERTa and its kin count from the padding token's id on, and leave out tokens that are
+        # the padding token, which a text may hold as text.
+        counts = ids != self.padding_index
+        passed = counts.cumsum(1)
+        before = (passed - counts.long())[0, _sent(first, ids.device)]
+        return (passed - before) * counts + self.padding_index
 
     def _bound(self, lengths: np.ndarray, device: Any) -> None:
         """Keep where entries begin: runs of equal length, or the bounds that a kernel takes."""
@@ -218,12 +229,6 @@ class Packing:
 
 def _embeddings(model: Any) -> Any:
     return getattr(model.base_model, "embeddings", None)
-
-
-def _first_position(model: Any) -> int:
-    """Return the number of an entry's first position: RoBERTa and its kin count from padding on."""
-    index = getattr(_embeddings(model), "padding_idx", None)
-    return 0 if index is None else index + 1
 
 
 def _sent(array: np.ndarray, device: Any) -> Any:
