@@ -552,6 +552,23 @@ def test_t23_the_precision_of_matrices_is_set_and_recorded(campaign, plain, monk
         torch.use_deterministic_algorithms(False)
 
 
+def test_t23_fp32_that_is_none_is_refused_or_noted(model, campaign):
+    from atpar.engine.classifier import architecture, model_class
+
+    model.save()
+    assert model.check()[1]["dtype"] == "fp32"
+    model.edit("config.json", dtype="bfloat16")
+    with pytest.raises(AtparError, match=r"declares weights of bf16, but they are stored as fp32"):
+        model.check()
+    path = campaign.results / "model/fingerprint.json"
+    for stored, told in (("bf16", True), ("fp32", False)):
+        write_json(path, {**read_json(path), "dtype": stored})
+        backend = backend_for(campaign, {**GPU, "kind": "cpu"})
+        backend.kind = model_class(architecture(campaign.model))
+        notes = backend.load(CpuDevice("a CPU"), 16).notes
+        assert ("the weights are stored in bf16: rounded before" in notes) == told
+
+
 @pytest.mark.parametrize("batch_size", [1, 2, 3])
 def test_t24_grouping_by_length_is_undone(batch_size):
     lengths = [5, 1, 3, 4, 2]

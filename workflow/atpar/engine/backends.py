@@ -126,8 +126,11 @@ class TorchBackend:
             pad_token_id=self.fingerprint["pad_token_id"],
             longest=longest,
         )
-        emulated = without_arithmetic(self.job.variant["precision"], self.expected)[1]
+        precision, stored = self.job.variant["precision"], self.fingerprint.get("dtype")
+        emulated = without_arithmetic(precision, self.expected)[1]
         classifier.remarks += [emulated] if emulated else []
+        if precision in ("fp32", "tf32") and stored in ("bf16", "fp16"):
+            classifier.remarks.append(f"the weights are stored in {stored}: rounded before")
         return classifier
 
 

@@ -19,7 +19,7 @@ from atpar.model.header import parameter_dtype, read_headers
 from atpar.model.heads import SINGLE_LABEL, head_kind
 from atpar.model.padding import check_padding
 from atpar.model.revisions import folder_revision
-from atpar.model.stored import check_stored
+from atpar.model.stored import PRECISIONS, check_declared, check_stored
 from atpar.model.tokenizer import listed
 
 DEFINITION = 1
@@ -65,6 +65,8 @@ def fingerprint_model(
             "be; set model_max_length in tokenizer_config.json"
         )
     limits = [one for one in (usable, settings["model_max_length"]) if one is not None]
+    weights = _weights(files, model)
+    check_declared(configuration, weights["dtype"], folder)
     sides = check_padding(model, tokenizer, settings, min(limits), folder)
     facts = [
         {"path": str(path), "sha256": file_digest(path), "bytes": path.stat().st_size}
@@ -83,7 +85,7 @@ def fingerprint_model(
         "problem_type": configuration.problem_type,
         "max_positions": positions,
         "usable_length": usable,
-        **_weights(files, model),
+        **weights,
         "pad_token_id": pad_token_id,
         "padding_sides": sides,
     }
@@ -119,9 +121,8 @@ def _weights(files: Sequence[Path], model: Any) -> dict[str, Any]:
         }
     parameters = list(model.parameters())
     kinds = {str(one.dtype).removeprefix("torch.") for one in parameters}
-    names = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
     return {
         "parameters": sum(one.numel() for one in parameters),
         "parameter_bytes": sum(one.numel() * one.element_size() for one in parameters),
-        "dtype": names.get(kinds.pop(), "other") if len(kinds) == 1 else "mixed",
+        "dtype": PRECISIONS.get(kinds.pop(), "other") if len(kinds) == 1 else "mixed",
     }

@@ -8,6 +8,8 @@ from typing import Any
 
 from atpar.errors import AtparError
 
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "float64": "fp64"}
+"""torch's name of a type -> the name in the fingerprint and in variants."""
 PICKLES_NEED = (2, 6)
 """First torch with which transformers loads pickled weights (CVE-2025-32434)."""
 
@@ -33,6 +35,21 @@ def check_stored(files: Sequence[Path], configuration: Any, folder: Path) -> Non
         raise AtparError(
             f"{folder}/config.json: the weights are quantized already ({method}), so no variant's "
             "precision would be the one that it states; take the model's unquantized weights"
+        )
+
+
+def check_declared(configuration: Any, stored: str, folder: Path) -> None:
+    """Refuse weights of another type than config.json declares. Raises AtparError.
+
+    `stored` is the fingerprint's `dtype`. Rounded weights under a configuration that says fp32, or
+    the other way round, are no longer those that somebody evaluated.
+    """
+    declared = PRECISIONS.get(str(getattr(configuration, "dtype", None)).removeprefix("torch."))
+    if declared and stored in PRECISIONS.values() and declared != stored:
+        raise AtparError(
+            f"{folder}/config.json: declares weights of {declared}, but they are stored as "
+            f"{stored}; load the model in the type that was evaluated and save it again, or put "
+            "`dtype` in config.json right"
         )
 
 
