@@ -59,6 +59,18 @@ def test_a_plan_within_its_cap_passes_and_without_a_cap_everything_does(config):
     check(config(None))
 
 
+def test_disk_and_transfer_are_part_of_what_is_spent(config, tmp_path):
+    head, *rest = TARIFF.splitlines()[1:]
+    prices = [f"{head},egress_per_gb", f"{rest[0]},0.09", f"{rest[1]},"]
+    text = "\n".join([TARIFF.splitlines()[0], *prices, ""])
+    (tmp_path / "tariff.csv").write_text(text, encoding="utf-8")
+    offers = OFFERS.replace("billing\n", "billing\tegress_gb\n").replace("hourly\n", "hourly\t50\n")
+    (tmp_path / "offers.tsv").write_text(offers.replace("package\n", "package\t\n"), "utf-8")
+    check(config("77.00"))  # 72.50 and 50 GB at 0.09
+    with pytest.raises(AtparError, match=r"engages 77\.00 USD"):
+        check(config("76.99"))
+
+
 def test_a_plan_above_its_cap_is_refused_before_any_pass(config):
     with pytest.raises(AtparError, match=r"engages 72\.50 USD, more than money.campaign_cap"):
         check(config("72.49"))
@@ -106,6 +118,8 @@ def test_between_passes_only_what_is_engaged_counts(config, tmp_path):
     assert "would engage 22.50 USD" in cap_reached(config("22.49"), results, "a", "b8", 1)
     # The same variant again is forecast at what it took.
     assert "30.00" in cap_reached(config("25"), results, "a", "b1", 2)
+    # Another attempt at that pass takes as long again.
+    assert "would engage 30.00" in cap_reached(config("25"), results, "a", "b1", 1)
     # The other offer engages its whole package with its first pass.
     assert "would engage 72.50 USD" in cap_reached(config("60"), results, "b", "b1", 1)
     assert cap_reached(config(None), results, "b", "b1", 1) is None

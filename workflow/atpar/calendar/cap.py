@@ -19,7 +19,7 @@ from atpar.config.load import Plan, load_plan, read_table
 from atpar.errors import AtparError
 from atpar.journal.attempts import read_attempts
 from atpar.money.calculator import Tariff
-from atpar.money.ledger import Books, expense_rows
+from atpar.money.ledger import Books, ledger_rows
 from atpar.money.priced import load_tariffs
 from atpar.money.rental import engage
 
@@ -71,8 +71,10 @@ def cap_reached(
     ]
     tried = [(row["offer"], row["variant"], int(row["repetition"])) for row in rows]
     known = {one.offer for one in plan.offers}
-    passes = [key for key in dict.fromkeys([*tried, (offer, variant, repetition)])
-              if key[0] in known]  # fmt: skip
+    coming = (offer, variant, repetition)
+    # Another attempt at a pass takes its time once more: it is planned as one of its own.
+    coming = (offer, variant, 0) if coming in tried else coming
+    passes = [key for key in dict.fromkeys([*tried, coming]) if key[0] in known]
     calendars = offer_calendars(
         read_tasks(Path(plan.campaign.tables.calendar)),
         passes,
@@ -120,11 +122,9 @@ def engaged_cost(
         rental = engage(offer, tariffs, window.length, window.stopped)
         if rental.amount is None or not rental.covers:
             gaps.append(name)
-        if rental.amount is not None:
-            cost += books.convert(rental.amount, rental.currency)[0]
-            cost += books.convert(rental.stopped_amount or ZERO, rental.currency)[0]
-        cost += sum((row.get("amount") or ZERO for row in expense_rows(offer, expenses, books)),
-                    ZERO)  # fmt: skip
+        # As the ledger will hold it: rental, stopped time, storage, transfer, other expenses.
+        rows = ledger_rows([rental], {}, expenses, books)
+        cost += sum((row.get("amount") or ZERO for row in rows), ZERO)
     return cost, gaps
 
 
