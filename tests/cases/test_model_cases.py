@@ -592,16 +592,12 @@ def test_t24_a_grouped_pass_labels_each_id_as_the_ungrouped_one(built_campaign):
 
 
 def test_t25_parallelism_is_said_and_recorded_whatever_the_process_did_before(
-    campaign, monkeypatch
+    built_campaign, plain
 ):
     from atpar.engine.job import worker_environment
 
-    Encoder(campaign.results / "model/tokenizer.json", 16).encode(["apple pear"] * 100)
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "whatever was set before")
-    monkeypatch.setenv("RAYON_NUM_THREADS", "7")
-    record = campaign.measure()
-    assert record["in_effect"]["tokenizers_parallelism"] == "false", record
-    assert record["threads_used"] == record["in_effect"]["threads"] == 1
-    job = read_json(next(campaign.results.glob("attempts/*/*/*/job.json")))
+    assert plain["in_effect"]["tokenizers_parallelism"] == "false"
+    assert plain["threads_used"] == plain["in_effect"]["threads"] == 1
+    job = read_json(built_campaign.results / "attempts/here/plain/1-1/job.json")
     assert job["environment"]["RAYON_NUM_THREADS"] == "1"
     assert worker_environment(4, True)["TOKENIZERS_PARALLELISM"] == "true"
