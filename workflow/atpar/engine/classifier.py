@@ -13,6 +13,7 @@ from atpar.engine.lean import import_class, load_pretrained
 from atpar.engine.packed import Packing
 from atpar.engine.quantize import METHODS, loading_options, packed_bytes, quantized, stored_bytes
 from atpar.engine.refused import Refused
+from atpar.engine.reordered import reorder_linear
 from atpar.engine.spread import spread_note
 
 ATTENTION = {"sdpa": "sdpa", "eager": "eager", "flash": "flash_attention_2"}
@@ -79,6 +80,7 @@ class Classifier:
         model.config.pad_token_id = pad_token_id
         accepted = inspect.signature(model.forward).parameters
         self._takes_types = "token_type_ids" in accepted
+        self._mode = torch.inference_mode
         self.model = model.eval().requires_grad_(False)
         spread = [spread_note(self.model)] if variant["device_map"] else []
         if not options:
@@ -91,9 +93,18 @@ class Classifier:
         self.model = quantized(self.model, self.quantization)
         self._forward = self.model
         self.compiles = variant["compile"] != "none"
+        if target == "cpu" and not self.compiles and self.quantization == "none":
+            self.remarks += reorder_linear(self.model, self._probe)
         if self.compiles:
             self._forward = compiled(self.model, variant["compile"], variant["shapes"])
-        self._mode = torch.inference_mode
+
+    def _probe(self) -> Any:
+        """Return the logits of one short entry."""
+        import numpy as np
+        import torch
+
+        ids = torch.arange(8)[None]
+        return self(ids, None if self._packing is None else np.array([8]), None)
 
     def __call__(self, ids: Any, mask: Any, types: Any) -> Any:
         """Return the logits (entries x classes) of token ids; mask and types may be None.
