@@ -71,6 +71,19 @@ def test_every_line_of_both_sides_is_accounted_for(ledger, tmp_path):
     assert statuses(ledger, path, "0.01")["rtx", "transfer out"] == "matches"
 
 
+def test_a_charge_with_an_unknown_part_says_so_where_it_differs(tmp_path):
+    ledger = tmp_path / "partly.csv"
+    ledger.write_text(
+        "offer,variant,item,amount,currency\n"
+        "a,,rental: passes,5.00,USD\na,,rental: stopped,,USD\nb,,rental: passes,5.00,USD\n",
+        "utf-8",
+    )
+    path = invoice(tmp_path, "a,rental,7.40,USD", "b,rental,7.40,USD")
+    first, second = reconcile(read_ledger(ledger), read_invoice(path))
+    assert first.remark.startswith("by +2.40; the ledger doesn't know the amount of a part of it")
+    assert "doesn't know" not in second.remark
+
+
 def test_a_line_under_another_name_is_found_by_its_amount_if_only_one_has_it(ledger, tmp_path):
     path = invoice(tmp_path, ",data egress,4.50,USD", ",data egress again,4.50,EUR")
     found = statuses(ledger, path)

@@ -23,6 +23,8 @@ class Charge:
     amount: Decimal | None
     currency: str
     where: str = ""
+    gap: bool = False
+    """Is the amount of a part of it unknown?"""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -126,7 +128,8 @@ def _sum(first: Charge | None, second: Charge) -> Charge:
         return second
     known = [one.amount for one in (first, second) if one.amount is not None]
     total = sum(known, ZERO) if known else None
-    return Charge(first.offer, first.item, total, first.currency, first.where)
+    gap = first.gap or len(known) == 1
+    return Charge(first.offer, first.item, total, first.currency, first.where, gap)
 
 
 def reconcile(
@@ -179,7 +182,8 @@ def _compare(charge: Charge, one: Charge, tolerance: Decimal) -> Match:
         return _line("billed, a gap in the ledger", charge, one, "state it in the tables")
     if _same_amount(charge, one, tolerance):
         return _line("matches", charge, one)
-    return _line("differs", charge, one, f"by {one.amount - charge.amount:+f}")
+    gap = "; the ledger doesn't know the amount of a part of it" if charge.gap else ""
+    return _line("differs", charge, one, f"by {one.amount - charge.amount:+f}{gap}")
 
 
 def _line(status: str, charge: Charge | None, one: Charge | None, remark: str = "") -> Match:
