@@ -1,11 +1,12 @@
 """How planning grows with the campaign: dry run, and a run that finds nothing to do.
 
-    python benchmarks/campaign.py [--passes 15 150 1000 5000] [--runs 3]
+    python benchmarks/campaign.py [--passes 15 150 1000 5000] [--runs 3] [--write]
 
-For each number of passes a workspace is made with that many (offers x variants x repetitions),
-every output in place, and both are timed (median of the runs). Beside them stands Snakemake's own
-floor: a bare Snakefile with as many jobs of one rule in the same chain length, timed in the same
-run. Nothing is measured, so no model is loaded.
+For each number of passes a workspace is made with that many (offers x variants x repetitions), and
+timed are a dry run of all of it and, with every output in place, a run that finds nothing to do.
+Beside them stands Snakemake's own floor: a bare Snakefile whose jobs have as many inputs and
+outputs, timed in the same rounds. Nothing is measured, so no model is loaded. The table is printed
+and, with `--write`, put into benchmarks/README.md.
 """
 
 import argparse
@@ -20,20 +21,45 @@ import time
 from pathlib import Path
 
 import yaml
+from marks import write_section
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 CARRIED = ["Snakefile", "workflow", "config", "profiles", "resources/tariffs", "resources/kit"]
 SHAPES = {15: (1, 3, 5), 150: (2, 15, 5), 1000: (4, 50, 5), 5000: (10, 100, 5)}
 FLOOR = """
+OPTIONS = [(offer, variant) for offer in range(OFFERS) for variant in range(VARIANTS)]
+def of_option(folder, offer="{offer}", variant="{variant}"):
+    return [f"{folder}/{offer}/{variant}/{number}" for number in range(REPETITIONS)]
+def of_all(folder):
+    return [path for option in OPTIONS for path in of_option(folder, *option)]
+def files(folder):
+    return [f"{folder}/{offer}/{variant}" for offer, variant in OPTIONS]
 rule all:
-    input: "done.txt"
-rule one:
-    output: "one/{number}.txt"
-    shell: "echo > {output}"
-rule done:
-    input: [f"one/{number}.txt" for number in range(PASSES)]
-    output: "done.txt"
-    shell: "echo > {output}"
+    input: "report"
+rule shared:
+    output: "shared/{number}"
+    shell: "touch {output}"
+rule measure_pass:
+    input: [f"shared/{number}" for number in range(8)]
+    output: "passes/{offer}/{variant}/{number}", "predictions/{offer}/{variant}/{number}"
+    params: settings=lambda w: w.offer + w.variant + "x" * 1000
+    shell: "touch {output}"
+rule check:
+    input: of_option("passes"), of_option("predictions"), "shared/0"
+    output: "checks/{offer}/{variant}"
+    shell: "touch {output}"
+rule judge:
+    input: "checks/{offer}/{variant}", of_option("predictions"), "checks/{offer}/0"
+    output: "quality/{offer}/{variant}"
+    shell: "touch {output}"
+rule tabulate:
+    input: of_all("passes"), files("checks"), files("quality")
+    output: "table"
+    shell: "touch {output}"
+rule report:
+    input: "table", of_all("passes"), of_all("predictions"), files("quality")
+    output: "report"
+    shell: "touch {output}"
 """
 
 
@@ -63,7 +89,7 @@ def workspace(folder: Path, offers: int, variants: int, repetitions: int) -> Non
 
 
 def put_outputs_in_place(folder: Path, command: list[str]) -> None:
-    """Make every output of the plan as an empty file, upstream ones first."""
+    """Make every output of the plan, and Snakemake's own notes of what each was made with."""
     listed = run(folder, [*command, "--summary"]).stdout.splitlines()[1:]
     paths = [folder / line.split("\t")[0] for line in listed]
     for path in paths:
@@ -73,6 +99,7 @@ def put_outputs_in_place(folder: Path, command: list[str]) -> None:
     now = time.time()
     for path in folder.rglob("*"):
         os.utime(path, (now, now), follow_symlinks=False)
+    run(folder, [*command, "--cores", "1", "--touch", "--forceall", "--quiet", "all"])
 
 
 def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess:
@@ -91,42 +118,70 @@ def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess:
     return done
 
 
-def seconds(folder: Path, command: list[str], runs: int, said: str) -> float:
-    """Return the median wall time of the command; `said` must be in what it prints."""
-    times = []
+def times(
+    commands: dict[Path, list[str]], more: list[str], runs: int, said: str
+) -> dict[Path, float]:
+    """Return the median wall time of each folder's command, the folders run in turn.
+
+    `said` must be in what each prints.
+    """
+    found: dict[Path, list[float]] = {folder: [] for folder in commands}
     for _ in range(runs):
-        start = time.perf_counter()
-        done = run(folder, command)
-        times.append(time.perf_counter() - start)
-        assert said in done.stdout + done.stderr, done.stdout[-1000:] + done.stderr[-1000:]
-    return statistics.median(times)
+        for folder, command in commands.items():
+            start = time.perf_counter()
+            done = run(folder, [*command, *more])
+            found[folder].append(time.perf_counter() - start)
+            said_by = done.stdout + done.stderr
+            if said not in said_by:
+                sys.exit(f"{folder.name}: expected {said!r}, got:\n{said_by[-2000:]}")
+    return {folder: statistics.median(one) for folder, one in found.items()}
 
 
 def row(passes: int, runs: int) -> str:
     """Measure one size and return its line of the table."""
     with tempfile.TemporaryDirectory() as name:
-        ours, floor = Path(name, "ours"), Path(name, "floor")
+        ours, bare = Path(name, "ours"), Path(name, "bare")
         workspace(ours, *SHAPES[passes])
-        command = ["--configfile", "overlay.yaml"]
-        plan = seconds(ours, [*command, "-n"], runs, "measure_pass")
-        put_outputs_in_place(ours, command)
-        idle = seconds(ours, [*command, "-n"], runs, "Nothing to be done")
-        floor.mkdir()
-        (floor / "Snakefile").write_text(FLOOR.replace("PASSES", str(passes)))
-        bare = seconds(floor, ["--cores", "1", "-n"], runs, "one")
+        bare.mkdir()
+        (bare / "Snakefile").write_text(floor(*SHAPES[passes]))
+        commands = {ours: ["--configfile", "overlay.yaml"], bare: []}
+        plan = times(commands, ["-n"], runs, "measure_pass")
+        for folder, command in commands.items():
+            put_outputs_in_place(folder, command)
+        idle = times(commands, ["--cores", "1"], runs, "Nothing to be done")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return f"| {passes} | {plan:.1f} | {idle:.1f} | {bare:.1f} | {plan / bare:.1f} | {peak:.0f} |"
+    cells = [
+        f"{one[ours]:.1f} | {one[bare]:.1f} | {one[ours] / one[bare]:.1f}" for one in (plan, idle)
+    ]
+    return f"| {passes} | {' | '.join(cells)} | {peak:.0f} |"
+
+
+def floor(offers: int, variants: int, repetitions: int) -> str:
+    """Return the bare Snakefile of that many passes."""
+    sizes = {"OFFERS": offers, "VARIANTS": variants, "REPETITIONS": repetitions}
+    return "".join(f"{name} = {size}\n" for name, size in sizes.items()) + FLOOR
 
 
 def main() -> None:
+    """Measure all sizes and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--passes", type=int, nargs="+", default=sorted(SHAPES), choices=SHAPES)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    print("| passes | dry run, s | nothing to do, s | bare Snakefile, s | ratio | peak MB |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    lines = [
+        "| passes | dry run, s | bare | ratio | nothing to do, s | bare | ratio | peak MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    print("\n".join(lines))
     for passes in arguments.passes:
-        print(row(passes, arguments.runs), flush=True)
+        lines.append(row(passes, arguments.runs))
+        print(lines[-1], flush=True)
+    if arguments.write:
+        text = (
+            f"Medians of {arguments.runs} runs; *bare* is Snakemake's floor for as many jobs.\n\n"
+        )
+        write_section("campaign.py", "Large campaigns", text + "\n".join(lines))
 
 
 if __name__ == "__main__":

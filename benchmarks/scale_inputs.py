@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from atpar.canonical import file_digest
 from atpar.config.offers import Offer
+from atpar.config.protocol import Protocol
 from atpar.config.variants import Variant
 from atpar.engine.clocks import WallAndMonotonic
 from atpar.engine.job import Inputs
@@ -25,6 +26,16 @@ ROWS = 50_000
 WORKER_ROWS = 16_384
 """Predictions that a worker writes at a time."""
 MOST_SENTENCES = 3
+PROTOCOL = Protocol.model_validate(
+    {
+        "repetitions": 1,
+        "minimum": 0.0,
+        "metrics": ["accuracy", "macro_f1"],
+        "subgroups": ["label"],
+        "tolerance": {"reference": "reference", "largest_drop": 1.0},
+    }
+).model_dump(mode="json")
+"""Of the judged campaign: two metrics, subgroups, and no limit that rejects a pass."""
 RIGHT, CHANGED = 0.9, 0.001
 """Share of texts that the reference pass labels rightly; spread of the other pass' scores."""
 
@@ -50,7 +61,7 @@ def make(folder: Path, texts: str, example: str) -> Callable:
         named = sorted(set(labels.to_pylist()))
         digests = {"model_digest": "m" * 64, "tokenizer_digest": "t" * 64}
         _json(folder / "model.json", {"labels": named, **digests})
-        _json(folder / "seal.json", {"digest": "s" * 64})
+        _json(folder / "seal.json", {"digest": "s" * 64, "sealed": {"protocol": PROTOCOL}})
         _json(folder / "tokenizer_settings.json", {"pad_token": "[PAD]", **digests})
         _json(folder / "made.json", {"texts": int(texts)})
         _json(folder / "environment.json", {"digest": "e" * 64, "device": {"kind": "cpu"}})

@@ -19,20 +19,6 @@ SAMPLE_SEED = 5
 OPTIONS = ("reference", "other")
 
 
-def protocol() -> dict:
-    """Return the protocol of the judged campaign: two metrics, subgroups, no limit that rejects."""
-    from atpar.config.protocol import Protocol
-
-    written = {
-        "repetitions": 1,
-        "minimum": 0.0,
-        "metrics": ["accuracy", "macro_f1"],
-        "subgroups": ["label"],
-        "tolerance": {"reference": "reference", "largest_drop": 1.0},
-    }
-    return Protocol.model_validate(written).model_dump(mode="json")
-
-
 def sha256sum(folder: Path, kind: str) -> Callable:
     """Digest the corpus' file with the command of that name."""
     return lambda: subprocess.run(
@@ -93,6 +79,8 @@ def quality(folder: Path) -> Callable:
     """Judge the pass beside the reference's; the answers are those that DuckDB gives too."""
     from atpar.quality.evaluate import evaluate_option
 
+    protocol = json.loads((folder / "seal.json").read_text())["sealed"]["protocol"]
+
     def judge() -> dict:
         evaluate_option(
             checks=folder / "checks/other.json",
@@ -102,7 +90,7 @@ def quality(folder: Path) -> Callable:
             reference=folder / "reference.parquet",
             fingerprint=folder / "model.json",
             output=folder / "quality/other.json",
-            protocol=protocol(),
+            protocol=protocol,
         )
         (checked,) = json.loads((folder / "checks/other.json").read_text())["passes"]
         (judged,) = json.loads((folder / "quality/other.json").read_text())["passes"]
