@@ -285,7 +285,7 @@ def _columns() -> list:
 
 
 def _header(path, number, line, separator) -> list:
-    header = [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
+    header = [cell.strip() for cell in _cells(path, number, line, separator)]
     needed = ["provider", "gpu", "gpus_per_lot", "billing", "price", "price_per", "currency"]
     for name in header:
         if name not in _columns() or header.count(name) > 1:
@@ -299,9 +299,19 @@ def _header(path, number, line, separator) -> list:
     return header
 
 
+def _cells(path, number, line, separator) -> list:
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise PriceError(
+            f"{path}, line {number}: {error}; a cell that holds quotes or separators stands in "
+            "quotes, with quotes inside it doubled, on one line"
+        ) from None
+
+
 def _tariff(path, number, line, header, separator, mark) -> Tariff:
     where = f"{path}, line {number}"
-    cells = next(csv.reader([line], delimiter=separator, strict=True))
+    cells = _cells(path, number, line, separator)
     if len(cells) != len(header):
         raise PriceError(f"{where}: {len(cells)} cells under {len(header)} columns")
     values = {}
@@ -355,7 +365,11 @@ def _check(tariff) -> None:
         raise PriceError(f"{tariff.where}: a lot holds at least one GPU (or one CPU)")
     if (tariff.billing == "package") != bool(tariff.term_days):
         raise PriceError(f"{tariff.where}: a package states its term_days, an hourly price doesn't")
-    if tariff.billing == "package" and tariff.usable <= dt.timedelta():
+    try:
+        nothing_left = tariff.billing == "package" and tariff.usable <= dt.timedelta()
+    except (OverflowError, ArithmeticError):
+        raise PriceError(f"{tariff.where}: a term of {tariff.term_days} days is none") from None
+    if nothing_left:
         raise PriceError(f"{tariff.where}: setup and end margin leave nothing of the package")
 
 
