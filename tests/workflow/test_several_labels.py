@@ -77,4 +77,3 @@ def test_a_tied_series_extends_itself_to_the_sealed_limit_and_no_further(several
     decision = json.loads((workspace.results / "decision.json").read_text())
     assert decision["outcome"] == "tied"
     assert "The sealed limit of 2 repetitions is reached" in decision["next_step"]
-    assert workspace.to_run(DECISION) == {}

@@ -143,7 +143,7 @@ def test_granted_rounds_are_planned_only_under_the_rule_that_grants_them(folder)
     assert planned("propose").repetitions == 5
     assert planned("automatic").with_granted(3).repetitions == 8
     path.write_text('{"event":"extended"}\n' * 4)
-    with pytest.raises(AtparError, match="9 repetitions are planned.*limit is 8"):
+    with pytest.raises(AtparError, match=r"9 repetitions are planned.*limit is 8"):
         planned("automatic")
 
 

@@ -86,7 +86,7 @@ def test_spaces_are_part_of_a_label(read, write):
 
 
 def test_lists_where_one_label_is_expected_are_refused(read, tmp_path):
-    with pytest.raises(AtparError, match="holds lists.*label_kind: multiple"):
+    with pytest.raises(AtparError, match=r"holds lists.*label_kind: multiple"):
         read(parquet(tmp_path / "c.parquet", pa.array(SETS)))
 
 

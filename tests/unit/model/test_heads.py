@@ -218,7 +218,7 @@ def test_a_protocol_that_fits_is_let_through(fitting):
 
 def test_without_answers_only_agreement_can_be_judged(fitting):
     assert fitting([None, None], "single_label", ["a", "b"])["reference_labels"] == []
-    with pytest.raises(AtparError, match="no reference answers.*agreement"):
+    with pytest.raises(AtparError, match=r"no reference answers.*agreement"):
         fitting([None, None], "single_label", ["a", "b"], metric="accuracy")
 
 

@@ -211,7 +211,8 @@ def test_repetitions_that_differ_from_each_other_are_found(recorded):
     campaign.add_pass("b1", 3, table=campaign.table(campaign.wrong([7])))
     found = quality_of(campaign, "b1")["passes"]
     assert [one["failed"] for one in found] == [[], [], ["reproduction"]]
-    assert "against the option's first pass: 1 labels changed" in " ".join(found[2]["reasons"])
+    reasons = " ".join(found[2]["reasons"])
+    assert "against the option's first pass: 1 of the answers changed" in reasons
     assert found[2]["changed_ids"] == ["007"]
 
 

@@ -26,7 +26,7 @@ class Change:
         """Return what breaks the rule `kind`, None if nothing does."""
         if kind == "identical" and (self.labels or self.largest_score_difference > 0):
             return (
-                f"{self.labels} labels changed, scores differ by up to "
+                f"{self.labels} of the answers changed, scores differ by up to "
                 f"{self.largest_score_difference:.3g}; identical outputs were asked for"
             )
         if kind == "bounded" and self.beyond_bound:

@@ -188,8 +188,8 @@ def _zero(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 _BY_LABEL: dict[str, Callable[..., np.ndarray]] = {
     "f1": lambda hits, answers, guesses: _zero(2 * hits, answers + guesses),
-    "precision": lambda hits, answers, guesses: _zero(hits, guesses),
-    "recall": lambda hits, answers, guesses: _zero(hits, answers),
+    "precision": lambda hits, _, guesses: _zero(hits, guesses),
+    "recall": lambda hits, answers, _: _zero(hits, answers),
 }
 
 

@@ -77,7 +77,7 @@ def judge(
     elif not reaches(agreement.value, smallest):
         judgement.fail(
             "agreement",
-            f"{agreement.value:.6g} of the labels{suffix} are the reference's, "
+            f"{agreement.value:.6g} of the answers{suffix} are the reference's, "
             f"below {smallest:.6g}",
         )
 
@@ -147,5 +147,5 @@ def _subgroup_failures(
     if paired and not reaches(agreement.value, smallest):
         yield (
             "subgroup_agreement",
-            f"{agreement.value:.6g} of the labels are the reference's, below {smallest:.6g}",
+            f"{agreement.value:.6g} of the answers are the reference's, below {smallest:.6g}",
         )

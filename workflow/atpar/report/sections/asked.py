@@ -167,6 +167,7 @@ def _inputs(material: Material) -> list[Facts]:
             "source",
             "revision",
             "architecture",
+            "head",
             "model_digest",
             "weights_digest",
             "tokenizer_digest",

@@ -18,7 +18,7 @@ PASSES = (
     Column("Failed checks", "failed", wide=True, empty="none"),
     Column("Main metric", "metric"),
     Column("Value", "value", score, numeric=True, reason="value_reason"),
-    Column("Changed labels", "changed_labels", number, numeric=True, reason="compared"),
+    Column("Changed answers", "changed_labels", number, numeric=True, reason="compared"),
     Column("Difference to the reference", "interval", numeric=True, reason="no_interval"),
     Column(
         "Largest score difference",
@@ -85,7 +85,8 @@ def quality_section(material: Material) -> Section:
         _laid(
             material.quality,
             "metrics",
-            "All metrics, lowest and highest value over the passes of an option.",
+            "All metrics, lowest and highest value over the passes of an option. Larger is better: "
+            "what begins with neg_ is a loss with its sign turned.",
             METRICS,
             _metrics,
             "No metric was computed.",
