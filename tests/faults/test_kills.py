@@ -119,9 +119,9 @@ def test_random_kills_of_worker_and_supervisor(campaign, supervise, inject):
 SLOW_SPAN = """
 _upload = Span._upload
 
-def _slow(self, batch):
+def _slow(self, *batch):
     time.sleep(0.15)
-    return _upload(self, batch)
+    return _upload(self, *batch)
 
 Span._upload = _slow
 """
@@ -129,9 +129,9 @@ Span._upload = _slow
 SLOW = """
 _upload = Span._upload
 
-def _slow(self, batch):
+def _slow(self, *batch):
     time.sleep(2)
-    return _upload(self, batch)
+    return _upload(self, *batch)
 
 Span._upload = _slow
 """

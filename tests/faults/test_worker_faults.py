@@ -11,11 +11,11 @@ AFTER_3_BATCHES = """
 _upload = Span._upload
 _count = [0]
 
-def _faulty(self, batch):
+def _faulty(self, *batch):
     _count[0] += 1
     if _count[0] == 5:  # The warm-up takes one batch.
         {fault}
-    return _upload(self, batch)
+    return _upload(self, *batch)
 
 Span._upload = _faulty
 """

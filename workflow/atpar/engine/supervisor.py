@@ -16,7 +16,6 @@ from typing import Any
 
 from atpar.canonical import file_digest, whole_file, write_json
 from atpar.engine.clocks import WallAndMonotonic
-from atpar.engine.corpus import count_entries
 from atpar.engine.cpus import usable_cpus
 from atpar.engine.job import Inputs, Job, worker_environment
 from atpar.engine.launch import Ended, Interrupted, Launch
@@ -26,11 +25,9 @@ from atpar.engine.packages import computing
 from atpar.engine.parents import session_id, snakemake_above
 from atpar.engine.progress import ended_line
 from atpar.engine.record import finished_record, judged, started_record
-from atpar.engine.results import salvage_predictions, write_predictions
 from atpar.errors import AtparError
 from atpar.journal import journal
 from atpar.journal.attempts import alive, next_number, read_progress, reconcile
-from atpar.model.heads import Head, read_head
 from atpar.protocol.software import versions
 
 LOG_LINES = 20
@@ -81,8 +78,7 @@ def measure_pass(one: Pass) -> dict[str, Any]:
     Raises AtparError when the journal can't be written, and SystemExit when a person or the end of
     Snakemake interrupts it: the attempt is recorded, and the pass is still to be measured.
     """
-    head = read_head(Path(one.inputs.labels), one.settings["protocol"])
-    record_interrupted(one.results, one.offer, Path(one.inputs.corpus), head)
+    record_interrupted(one)
     clock = WallAndMonotonic()
     number = next_number(one.journal, one.variant, one.repetition)
     folder = one.folder(number)
@@ -103,12 +99,12 @@ def measure_pass(one: Pass) -> dict[str, Any]:
         journal.append(one.journal, {**event, "event": "started", "record": record})
         try:
             finished = _attempt(one, record, folder, lock, snakemake, clock)
-            finished = _published(one, finished, folder, head)
+            finished = _published(one, finished, folder)
         except Interrupted as stop:
             finished = finished_record(
                 record, Outcome("interrupted", str(stop)), {}, read_progress(folder), clock
             )
-            finished |= _salvaged(folder, Path(one.inputs.corpus), head)
+            finished |= _salvaged(one, folder)
             journal.append(one.journal, {**event, "event": "finished", "record": finished})
             raise SystemExit(f"{one.offer}/{one.variant}/{one.repetition}: {stop}") from None
         journal.append(one.journal, {**event, "event": "finished", "record": finished})
@@ -117,17 +113,17 @@ def measure_pass(one: Pass) -> dict[str, Any]:
     return finished
 
 
-def record_interrupted(results: Path, offer: str, corpus: Path, head: Head) -> None:
-    """Record attempts of an offer that were killed together with their supervisor."""
+def record_interrupted(one: Pass) -> None:
+    """Record attempts of the pass's offer that were killed together with their supervisor."""
 
     def folder_of(record: Mapping[str, Any]) -> Path:
         name = f"{record['repetition']}-{record['attempt_number']}"
-        return results / "attempts" / offer / record["variant"] / name
+        return one.results / "attempts" / one.offer / record["variant"] / name
 
     def salvage(_: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        return _salvaged(folder, corpus, head)
+        return _salvaged(one, folder)
 
-    reconcile(results / "journal" / f"{offer}.jsonl", folder_of, salvage)
+    reconcile(one.journal, folder_of, salvage)
 
 
 def _attempt(
@@ -198,12 +194,12 @@ def _outcome(
     return outcome_of_exit(ended.returncode, grown, _log_tail(folder))
 
 
-def _published(one: Pass, record: dict[str, Any], folder: Path, head: Head) -> dict[str, Any]:
+def _published(one: Pass, record: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Copy the attempt's predictions to the pass's file; a full disk makes a failed attempt."""
     kept = folder / "predictions.parquet"
     try:
         if record["status"] != "ok":
-            record = {**record, **_salvaged(folder, Path(one.inputs.corpus), head)}
+            record = {**record, **_salvaged(one, folder)}
         with whole_file(one.predictions) as temporary:
             shutil.copyfile(kept, temporary)
         return {
@@ -218,21 +214,16 @@ def _published(one: Pass, record: dict[str, Any], folder: Path, head: Head) -> d
             "phase": "write",
             "reason": record["reason"] or f"predictions can't be written: {error.strerror}",
         }
-        write_predictions(one.predictions, Path(one.inputs.corpus), head, None)
+        from atpar.engine.salvage import write_none
+
+        write_none(one.predictions, one.inputs, one.settings["protocol"])
         return judged(failed)
 
 
-def _salvaged(folder: Path, corpus: Path, head: Head) -> dict[str, Any]:
-    """Turn what a killed worker left into a predictions table and return the fields it gives."""
-    kept = folder / "predictions.parquet"
-    if not kept.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        salvage_predictions(folder, kept, corpus, head)
-    return {
-        "predictions_path": str(kept),
-        "predictions_digest": file_digest(kept),
-        "entries_completed": count_entries(kept),
-    }
+def _salvaged(one: Pass, folder: Path) -> dict[str, Any]:
+    from atpar.engine.salvage import salvaged
+
+    return salvaged(folder, one.inputs, one.settings["protocol"])
 
 
 def _result(folder: Path) -> dict[str, Any]:
