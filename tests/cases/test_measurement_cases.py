@@ -231,6 +231,7 @@ def part_with(device, parameter_bytes):
     part = Part.__new__(Part)
     part.device, part.classifier = device, SimpleNamespace(parameter_bytes=parameter_bytes)
     part.memory, part.memory_reasons, part._reset = {}, {}, True
+    part.variant = {"device_map": None}
     return part
 
 
