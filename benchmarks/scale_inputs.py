@@ -171,6 +171,7 @@ def _record(folder: Path, path: Path) -> None:
     started = started_record(
         {
             "campaign": "scale",
+            "protocol": PROTOCOL,
             "offer": offer.model_dump(mode="json"),
             "variant": Variant(variant=option, batch_size=1).model_dump(mode="json"),
         },

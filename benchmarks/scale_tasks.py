@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-COLUMNS = {"id": "id", "text": "text", "label": "label", "split": None, "subgroups": []}
-DIALECT = {"delimiter": ",", "quote": '"'}
-POLICY = {"empty_text": "reject", "duplicate_text": "accept", "control_characters": "accept"}
-SAMPLE_SEED = 5
+from atpar.config.corpus import Bucket, Columns, Corpus, Sample
+
+CORPUS = Corpus(files=["-"], columns=Columns(split=None)).model_dump(mode="json")
 OPTIONS = ("reference", "other")
 
 
@@ -32,9 +31,9 @@ def fingerprint(folder: Path, kind: str) -> Callable:
 
     return lambda: fingerprint_corpus(
         [str(folder / f"corpus.{kind}")],
-        COLUMNS,
-        DIALECT,
-        POLICY,
+        CORPUS["columns"],
+        CORPUS["dialect"],
+        CORPUS["policy"],
         folder / "source.parquet",
         folder / "source.json",
     )
@@ -46,13 +45,14 @@ def split(folder: Path) -> Callable:
     from atpar.corpus.split import split_buckets
 
     names = ("entries", "evaluation", "reference", "tuning")
-    everything = {"name": "all", "up_to_tokens": None, "entries": _facts(folder)["texts"]}
+    everything = Bucket(name="all", up_to_tokens=None, entries=_facts(folder)["texts"])
+    sample = Sample(order="shuffled", buckets=[everything])
     return lambda: split_buckets(
         source=folder / "source.parquet",
         source_fingerprint=folder / "source.json",
         tokenizer=folder / "tokenizer.json",
         tokenizer_settings=folder / "tokenizer_settings.json",
-        sample={"seed": SAMPLE_SEED, "order": "shuffled", "buckets": [everything]},
+        sample=sample.model_dump(mode="json"),
         label_map={},
         empty_text="accept",
         tables=Tables(*(folder / f"{name}.parquet" for name in names)),
