@@ -190,7 +190,8 @@ class Protocol(Model):
     pass_timeout_s: float = Field(3600, gt=0)
     """A pass that takes longer, start-up included, ends as an attempt with status `timeout`."""
     busy_device: Literal["note", "refuse"] = "note"
-    """Other processes on the device when a pass starts: note it in the row, or don't start."""
+    """Others use the device when a pass starts, or it can't be told whether they do: note it in the
+    row, or don't start."""
     minimum_span_s: float = Field(10, ge=0)
     """A measured span below this can't carry a decision: the campaign is labelled screening."""
     exclusion: str = (
