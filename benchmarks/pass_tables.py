@@ -174,7 +174,10 @@ def overhead(bench: Bench, floors: dict[str, list[float]]) -> str:
         around = [one["wall_time_s"] - one["main_time_s"] for one in records]
         rest = [total - sum(parts) for total, parts in zip(around, phases, strict=True)]
         middle = [*np.median(phases, axis=0), np.median(rest), np.median(around)]
-        rows.append([name, *(f"{seconds:.2f}" for seconds in middle)])
+        cells = [f"{seconds:.2f}" for seconds in middle]
+        if records[0]["phases_s"]["compile"] is None:
+            cells[START_UP.index("compile")] = ""
+        rows.append([name, *cells])
     floor = [[name, f"{np.median(seconds):.2f}"] for name, seconds in floors.items()]
     return (
         "### Around the span\n\n*Import* begins with the start of the process and holds the check "
