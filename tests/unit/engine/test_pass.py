@@ -242,6 +242,8 @@ def test_an_exported_model_gives_the_same_scores(built_campaign, exported):
     [
         ({"precision": "tf32"}, "NVIDIA"),
         ({"precision": "bf16", "attention": "flash"}, "no kernels for the CPU"),
+        ({"precision": "bf16", "quantization": "int8-bitsandbytes"}, "is for GPUs"),
+        ({"device_map": "auto"}, "over several GPUs"),
     ],
 )
 def test_what_a_cpu_cannot_run_is_refused_before_anything_is_computed(
