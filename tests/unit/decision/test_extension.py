@@ -82,6 +82,10 @@ def test_a_torn_line_grants_nothing_and_a_damaged_one_is_named(tmp_path):
     whole = json.dumps({"event": "extended"})
     path.write_text(f'{whole}\n{{"event": "ext')
     assert granted_rounds(tmp_path) == 1
+    # The next writer closes a torn line with an event of its own, which is no round.
+    torn = json.dumps({"event": "torn", "bytes": 14})
+    path.write_text(f"{whole}\n{torn}\n{whole}\n")
+    assert granted_rounds(tmp_path) == 2
     path.write_text(f"{whole}\n[]\n{whole}\n")
     with pytest.raises(AtparError, match="line 2: not a JSON object"):
         granted_rounds(tmp_path)
