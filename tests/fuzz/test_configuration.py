@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from atpar.calendar.tasks import Task
@@ -100,15 +100,25 @@ plain = st.recursive(
 @given(key=st.sampled_from(list(CONFIG)), value=plain, written=plain)
 def test_a_value_means_the_same_in_a_file_and_on_the_command_line(folder, key, value, written):
     below, above = folder / "below.yaml", folder / "above.yaml"
-    below.write_text(yaml.safe_dump({key: written}, allow_unicode=True), encoding="utf-8")
-    above.write_text(yaml.safe_dump({key: value}, allow_unicode=True), encoding="utf-8")
-    flow = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
+    below.write_text(yaml.safe_dump({key: written}), encoding="utf-8")
+    above.write_text(yaml.safe_dump({key: value}), encoding="utf-8")
+    flow = yaml.safe_dump(value, default_flow_style=True, width=10**6)
     argument = f"{key}={flow.removesuffix(chr(10) + '...' + chr(10)).rstrip(chr(10))}"
     from_files = read_config([below, above])
-    assert with_overrides({key: written}, [argument]) == from_files
+    assert with_overrides(read_config([below]), [argument]) == from_files
 
 
 @EFFORT
+@given(content=st.binary(max_size=40) | text.map(str.encode))
+@example(content=b"0000-00-00")
+def test_any_bytes_as_configuration_file_are_read_or_refused(folder, content):
+    path = folder / "any.yaml"
+    path.write_bytes(content)
+    refused_or_read(lambda: read_config([path]))
+
+
+@EFFORT
+@example(argument="0000-00-00", config={})
 @given(argument=text, config=st.dictionaries(text, plain, max_size=2))
 def test_any_flag_is_merged_or_refused(argument, config):
     refused_or_read(lambda: with_overrides(config, [argument, f"corpus={argument}"]))

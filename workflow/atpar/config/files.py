@@ -17,7 +17,7 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
             value = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:
             raise AtparError(f"{path}: no such configuration file") from None
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise AtparError(f"{path}: no YAML: {error}") from None
         if not isinstance(value, Mapping):
             raise AtparError(f"{path}: expected options, found {type(value).__name__}")

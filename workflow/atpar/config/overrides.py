@@ -19,7 +19,11 @@ def with_overrides(config: Mapping[str, Any], arguments: Iterable[str]) -> dict[
         key, _, text = argument.partition("=")
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (
+            yaml.YAMLError,
+            ValueError,
+            RecursionError,
+        ):  # ValueError: a date such as 0000-00-00
             raise AtparError(
                 f"--config {argument}: {text!r} isn't YAML; in the shell, put the whole argument "
                 "in single quotes"
