@@ -626,6 +626,10 @@ def test_m23_an_outlier_pads_its_batch_and_that_is_counted():
     ):
         work = span_over(Arrays(), grouping=grouping).run(windows_of(texts))
         assert (work.tokens_real, work.tokens_padded) == (real, padded)
+    mixed = ["one", "word " * 500] * 50
+    for order, padded in (("corpus", 50_000), ("length", 25_050)):
+        work = span_over(Arrays(), grouping=Grouping(10, order=order)).run(windows_of(mixed))
+        assert (work.tokens_real, work.tokens_padded) == (25_050, padded)
 
 
 @pytest.mark.parametrize("longest_first", [True, False])
