@@ -347,6 +347,24 @@ def test_t16_token_types_go_only_to_models_that_take_them(model, kind, monkeypat
     assert np.allclose(typed, untyped) == (kind != "bert")
 
 
+def test_t16_a_forward_without_the_name_is_never_given_token_types(model):
+    import torch
+    from transformers import DistilBertForSequenceClassification
+
+    from atpar.engine.classifier import Classifier
+
+    class Strict(DistilBertForSequenceClassification):
+        def forward(self, input_ids=None, attention_mask=None):
+            return super().forward(input_ids=input_ids, attention_mask=attention_mask)
+
+    model.save("distilbert")
+    classifier = Classifier(
+        Strict, model.folder, variant=variant_of(), target="cpu", pad_token_id=0
+    )
+    ids = torch.tensor([[5, 6, 7]])
+    assert classifier(ids, None, torch.ones_like(ids)).shape == (1, 2)
+
+
 def test_t18_flash_attention_that_is_not_there_is_a_kept_attempt(campaign):
     record = campaign.measure(precision="bf16", attention="flash")
     assert (record["status"], record["phase"]) == ("refused", "start"), record
