@@ -184,9 +184,9 @@ def test_only_a_queued_device_computes_while_its_next_batches_are_tokenized(devi
     device = device()
 
     def classify(ids, _mask, _types):
+        time.sleep(0.04)  # The host's part of a launch; a device without a queue computes here.
         if device.asynchronous:
             return device.launch(0.04, np.ones((len(ids), 10), np.float32))
-        time.sleep(0.04)
         return np.ones((len(ids), 10), np.float32)
 
     plan = Plan(Grouping(4, order="corpus"), Padding(0))
