@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
 COMMANDS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr")
 CONFIGURATION = """\
@@ -34,12 +36,16 @@ SelectTypeParameters=CR_Core
 ReturnToService=2
 MpiDefault=none
 KillWait=5
+MinJobAge=3600
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 GresTypes=gpu
 NodeName=one NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cpus} \
 Gres=gpu:rtx4090:1 Feature=ada State=UNKNOWN
 NodeName=two NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs={cpus} \
 Gres=gpu:b200:2 Feature=blackwell State=UNKNOWN
-PartitionName=main Nodes=one,two Default=YES MaxTime=INFINITE State=UP
+PartitionName=main Nodes=one,two Default=YES MaxTime=INFINITE State=UP PriorityTier=1
+PartitionName=urgent Nodes=one,two MaxTime=INFINITE State=UP PriorityTier=10
 """
 # A device file is demanded for each GPU: a plain count drains the node.
 GPUS = """\
@@ -71,12 +77,20 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
 class Cluster:
     """Daemons with their files under `folder`; nothing of the system's own Slurm is touched."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.daemons: list[subprocess.Popen] = []
+        self.nodes: dict[str, subprocess.Popen] = {}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -105,9 +119,51 @@ class Cluster:
         self._munge()
         self._daemon("slurmctld", "-D")
         for node in ("one", "two"):
-            self._daemon("slurmd", "-D", "-N", node)
-        self._wait(lambda: self.run("sinfo", "-h", "-o", "%T").split() == ["idle"], "idle nodes")
+            self._node(node)
+        self._wait_for_idle_nodes()
         return self
+
+    def _node(self, name: str) -> None:
+        self._daemon("slurmd", "-D", "-N", name)
+        self.nodes[name] = self.daemons[-1]
+
+    def _wait_for_idle_nodes(self) -> None:
+        def idle() -> bool:
+            return set(self.run("sinfo", "-h", "-N", "-o", "%T").split()) == {"idle"}
+
+        self._wait(idle, "idle nodes")
+
+    def lose(self, node: str, job: str) -> None:
+        """Let a node vanish as in a power cut: its daemon and all of a job's processes at once."""
+        daemon = self.nodes.pop(node)
+        daemon.kill()
+        daemon.wait()
+        self.daemons.remove(daemon)
+        for step in self._steps(node, job):
+            for process in [*step.children(recursive=True), step]:
+                _kill(process)
+        # What the controller does by itself when a node doesn't answer for long enough.
+        self.run("scontrol", "update", f"nodename={node}", "state=down", "reason=power cut")
+
+    def _steps(self, node: str, job: str) -> list[psutil.Process]:
+        """Return the daemons that watch over a job's steps, found by their sockets."""
+        socket = f"{self.folder}/spool-{node}/{node}_{job}."
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.name() == "slurmstepd" and any(
+                    str(one.laddr).startswith(socket) for one in process.net_connections("unix")
+                ):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def bring_back(self, node: str) -> None:
+        """Start a lost node again."""
+        self._node(node)
+        self.run("scontrol", "update", f"nodename={node}", "state=resume")
+        self._wait_for_idle_nodes()
 
     def _munge(self) -> None:
         folder = self.folder / "munge"
@@ -160,7 +216,8 @@ class Cluster:
             time.sleep(0.2)
 
     def stop(self) -> None:
-        """End the daemons, in the order opposite to their start."""
+        """End the jobs, then the daemons, in the order opposite to their start."""
+        self.run("scancel", "--full", "--signal=KILL", "--user=root")
         for daemon in reversed(self.daemons):
             daemon.send_signal(signal.SIGTERM)
         for daemon in self.daemons:
