@@ -150,6 +150,7 @@ rule measure_production:
             files=CAMPAIGN.production.files,
             columns=CAMPAIGN.corpus.columns.model_dump(include={"id", "text"}),
             dialect=CAMPAIGN.corpus.dialect.model_dump(mode="json"),
+            policy=CAMPAIGN.corpus.policy.model_dump(mode="json"),
         ),
     message:
         "Count the tokens of the real load"

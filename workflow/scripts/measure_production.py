@@ -8,6 +8,7 @@ with stage(snakemake) as settings:
         files=settings["files"],
         columns=settings["columns"],
         dialect=settings["dialect"],
+        policy=settings["policy"],
         tokenizer=snakemake.input.tokenizer,
         output=snakemake.output.tokens,
     )

@@ -15,6 +15,7 @@ import pytest
 from atpar.calendar.outlook import look_ahead
 from atpar.calendar.production import evaluation_lengths, measure_production, typical_lengths
 from atpar.config.campaign import Production
+from atpar.config.corpus import Corpus
 from atpar.errors import AtparError
 
 TARIFF = Path(__file__).parents[3] / "resources" / "tariffs" / "iteragpu-2026-09-24.csv"
@@ -186,11 +187,13 @@ def test_files_of_the_real_load_are_tokenized(folder):
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.save(str(folder / "tokenizer.json"))
+    corpus = Corpus(files=["load.csv"]).model_dump(mode="json")
     table(folder / "load.csv", "key,words", ["1,one two three", '2,"four five"'])
     measure_production(
         [str(folder / "load.csv")],
         {"id": "key", "text": "words"},
-        {"delimiter": ",", "quote": '"', "encoding": "utf-8"},
+        corpus["dialect"],
+        corpus["policy"],
         folder / "tokenizer.json",
         folder / "load.parquet",
     )

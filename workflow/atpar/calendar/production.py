@@ -23,19 +23,20 @@ def measure_production(
     files: Sequence[str],
     columns: Mapping[str, str],
     dialect: Mapping[str, str],
+    policy: Mapping[str, str],
     tokenizer: str | Path,
     output: str | Path,
 ) -> None:
     """Tokenize the texts of the real load and keep their token counts (column `tokens`).
 
-    `columns` names the columns of `id` and `text`; `dialect` is the corpus'.
+    `columns` names the columns of `id` and `text`; `dialect` and `policy` are the corpus'.
     """
     counter = TokenCounter(tokenizer)
     texts = {**columns, "label": None, "split": None, "subgroups": []}
     counts = [
         counter.count(rows.batch.column("text"))
         for source in source_files(list(files))
-        for rows in read_rows(source, texts, dialect)
+        for rows in read_rows(source, texts, dialect, policy)
     ]
     if not counts:
         raise AtparError(f"production.files: no texts in {', '.join(files)}")
