@@ -245,7 +245,12 @@ def _deliverable(
     name: str,
     qualities: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    row = {"offer": option["offer"], "variant": option["variant"], "deliverable": name}
+    row = {
+        "offer": option["offer"],
+        "variant": option["variant"],
+        "deliverable": name,
+        "definition": DEFINITION,
+    }
     reasons: list[str] = []
     for attempt in attempts:
         if not is_true(attempt["counted"]):

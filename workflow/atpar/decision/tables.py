@@ -212,6 +212,7 @@ DELIVERABLES = pa.DataFrameSchema(
         "attempt_id": _optional("the pass that delivered it"),
         "reason": _optional("why it isn't accepted"),
         "seal_digest": _optional("digest of the protocol under which it was judged"),
+        "definition": column("version of what counts as delivered", NUMBER),
     },
     strict=True,
     ordered=True,
