@@ -53,6 +53,15 @@ def test_a_cluster_is_asked_for_what_the_calendar_plans_for_a_pass(workspace):
     assert "runtime=12" in workspace.snakemake(*ask).stdout
 
 
+def test_the_plan_of_further_passes_takes_what_the_measured_ones_took(measured):
+    measured.configure(repetitions_added=1)
+    measured.edit("config/demo/calendar.tsv", "passes\t15s", "passes\t9h")
+    output = measured.snakemake("-n").stdout
+    assert "9 passes, 6 measured, 3 forecast from these; 0 h idle" in output
+    assert "the calendar is counted from the first pass measured" in output
+    assert "MISSES" not in output and "1-day package: 100.00 USD" in output
+
+
 def test_a_missed_deadline_is_said_in_the_plan(workspace):
     workspace.configure(protocol={"deadline": "2020-01-01T09:00"})
     assert "MISSES the deadline Wed 2020-01-01 09:00 UTC" in workspace.snakemake("-n").stdout

@@ -5,6 +5,7 @@ Everything here runs at each parse, so nothing heavy is imported and nothing is 
 
 import sys
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,12 +19,14 @@ except ModuleNotFoundError as error:
         "environment.yml"
     ) from None
 from atpar.calendar.cap import check_cap
+from atpar.calendar.measured import as_row
 from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
 from atpar.config.load import load_plan
 from atpar.config.overrides import with_overrides
 from atpar.engine.identify import Card, offer_here, visible_gpus
 from atpar.errors import AtparError
+from atpar.journal.attempts import read_attempts
 from atpar.model.files import model_files, tokenizer_files
 from atpar.money.priced import check_offers_priced, engaged_tariffs, load_tariffs
 from atpar.protocol.codedigest import code_digest
@@ -77,7 +80,22 @@ PLACES = {
 }
 
 
-PLANNED_STARTS = planned_starts(PLAN, PLACES.values())
+@cache
+def attempts_so_far():
+    """Return all attempts in the results' journals, in the form that the calendar reads.
+
+    A job's own process doesn't plan, so it doesn't read them.
+    """
+    if not workflow.is_main_process:
+        return []
+    journals = sorted(Path(RESULTS, "journal").glob("*.jsonl"))
+    return [as_row(record) for path in journals for record in read_attempts(path)]
+
+
+try:
+    PLANNED_STARTS = planned_starts(PLAN, PLACES.values(), attempts=attempts_so_far())
+except AtparError as error:
+    raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:
@@ -118,7 +136,7 @@ def plan_text(_):
     """Return the windows, and what covers them at what cost, where it is a dry run that asks."""
     if not workflow.dryrun:
         return f"Done: {RESULTS}/decision.md, {RESULTS}/report.html"
-    return window_summary(PLAN, PLACES.values())
+    return window_summary(PLAN, PLACES.values(), attempts=attempts_so_far())
 
 
 def rank_priority(wildcards):

@@ -7,11 +7,9 @@ Without one these resources are only words: they trigger no rerun and limit noth
 import os
 from functools import cache
 
-from atpar.calendar.measured import as_row
 from atpar.calendar.tasks import read_tasks
 from atpar.calendar.walltime import planned_duration, walltime_minutes
 from atpar.engine.parents import SESSION, session_id
-from atpar.journal.attempts import read_attempts
 
 # A cluster job is a Snakemake of its own; it belongs to the run that sends it away.
 os.environ.setdefault(SESSION, session_id(os.getpid()))
@@ -34,12 +32,11 @@ def whole_node(w):
 
 
 @cache
-def attempts_so_far():
-    """Return (offer, variant) -> attempts in the results' journals, as the calendar reads them."""
+def attempts_by_option():
+    """Return (offer, variant) -> its attempts so far."""
     found = {}
-    for path in sorted(Path(RESULTS, "journal").glob("*.jsonl")):
-        for row in map(as_row, read_attempts(path)):
-            found.setdefault((row["offer"], row["variant"]), []).append(row)
+    for row in attempts_so_far():
+        found.setdefault((row["offer"], row["variant"]), []).append(row)
     return found
 
 
@@ -52,8 +49,9 @@ def calendar_tasks():
 @cache
 def option_minutes(offer, variant):
     """Return the walltime of a pass of an option."""
-    attempts = attempts_so_far().get((offer, variant), [])
-    planned = planned_duration(calendar_tasks(), offer, variant, attempts)
+    planned = planned_duration(
+        calendar_tasks(), offer, variant, attempts_by_option().get((offer, variant), [])
+    )
     return walltime_minutes(planned, CAMPAIGN.protocol.pass_timeout_s, START_AND_END_MIN)
 
 

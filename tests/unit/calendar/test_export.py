@@ -107,6 +107,26 @@ def test_a_calendar_without_a_fixed_start_begins_at_the_next_hour(folder, plan):
     assert "No task has a fixed start" in window_summary(plan, places(), folder, now, _known())
 
 
+def test_the_plan_of_further_passes_takes_what_the_measured_ones_took(folder, plan):
+    (folder / "calendar.tsv").write_text(TASKS.replace("2026-10-23T09:00", ""), encoding="utf-8")
+    attempt = {
+        "offer": "rtx",
+        "variant": "b1",
+        "repetition": "1",
+        "started_utc": "2026-11-30T08:00:00Z",
+        "finished_utc": "2026-11-30T08:03:00Z",
+        "wall_time_s": "180",
+    }
+    more = [*PASSES, ("rtx", "b1", 2)]
+    starts = planned_starts(plan, places(more), folder, attempts=[attempt])
+    begin, end, _ = starts["rtx", "b1", 2]
+    assert end - begin == timedelta(minutes=3)
+    assert starts["rtx", "b1", 1][0] == datetime(2026, 11, 30, 8, tzinfo=UTC)
+    text = window_summary(plan, places(more), folder, tariffs=_known(), attempts=[attempt])
+    assert "(3 passes, 1 measured, 1 forecast from these;" in text
+    assert "the calendar is counted from the first pass measured" in text
+
+
 def _known():
     from atpar.money.calculator import read_tariffs
 

@@ -4,21 +4,15 @@ Light: it is imported while the Snakefile is parsed. The stage `plan_calendar` c
 same functions.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from atpar.calendar.tasks import Task, check_offers, offer_tasks, read_tasks
-from atpar.calendar.timeline import (
-    Entry,
-    PassTime,
-    Window,
-    deadline_instant,
-    local_text,
-    plan_offer,
-    window_of,
-)
+from atpar.calendar.current import offer_calendars
+from atpar.calendar.tasks import read_tasks
+from atpar.calendar.timeline import Entry, Window, deadline_instant, local_text, window_of
 from atpar.config.load import Plan
 from atpar.config.offers import Offer
 from atpar.money.calculator import Tariff, alternatives, candidates, hours, show_hours
@@ -34,61 +28,25 @@ class Place(Protocol):
     repetition: int
 
 
-def next_hour(now: datetime | None = None) -> datetime:
-    """Return the next full hour, in UTC: the start of a calendar that fixes none."""
-    now = (now or datetime.now(UTC)).astimezone(UTC)
-    return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-
-
-def calendars(
-    tasks: Sequence[Task],
-    passes: Iterable[PassTime],
-    offers: Sequence[str],
-    zone: str,
-    origin: datetime,
-    known: Sequence[str] | None = None,
-) -> dict[str, list[Entry]]:
-    """Return each offer's calendar; passes keep the order in which they are given.
-
-    `known` are the names in the offers table, where `offers` are only some of them.
-    """
-    check_offers(tasks, known or offers)
-    passes = list(passes)
-    return {
-        offer: [
-            _of_offer(entry, offer)
-            for entry in plan_offer(
-                offer_tasks(tasks, offer),
-                [one for one in passes if one.offer == offer],
-                zone,
-                origin,
-            )
-        ]
-        for offer in offers
-    }
-
-
-def _of_offer(entry: Entry, offer: str) -> Entry:
-    return Entry(**{**entry.__dict__, "offer": offer})
-
-
 def plan_calendars(
     plan: Plan,
     places: Iterable[Place] | None = None,
     folder: Path = Path(),
     now: datetime | None = None,
+    attempts: Sequence[dict] = (),
 ) -> dict[str, list[Entry]]:
-    """Return the calendars as they are planned, nothing measured; paths relative to `folder`.
+    """Return the calendars as they are planned, with what `attempts` took in place of assumptions.
 
-    `places` are the scheduled passes; None: those of every offer, wherever it is measured.
+    `places` are the scheduled passes; None: those of every offer, wherever it is measured. Paths
+    are relative to `folder`; `attempts` are rows as `measured.as_row` gives them.
     """
     tasks = read_tasks(folder / plan.campaign.tables.calendar)
     offers = [offer.offer for offer in plan.offers]
     if places is None:
         variants = [variant.variant for variant in plan.variants]
         places = schedule(offers, variants, plan.repetitions)
-    passes = [PassTime(one.offer, one.variant, one.repetition) for one in places]
-    return calendars(tasks, passes, offers, plan.campaign.protocol.zone, next_hour(now))
+    planned = [(one.offer, one.variant, one.repetition) for one in places]
+    return offer_calendars(tasks, planned, attempts, offers, plan.campaign.protocol.zone, now=now)
 
 
 def planned_starts(
@@ -96,13 +54,14 @@ def planned_starts(
     places: Iterable[Place] | None = None,
     folder: Path = Path(),
     now: datetime | None = None,
+    attempts: Sequence[dict] = (),
 ) -> dict[tuple[str, str, int], tuple[datetime, datetime, str]]:
     """Return (offer, variant, repetition) -> (start, end, local text) of every scheduled pass.
 
     Instants are in UTC; the text is in the calendar's zone: `Mon 2026-12-07 09:10 UTC to 09:12`.
     """
     starts = {}
-    for entries in plan_calendars(plan, places, folder, now).values():
+    for entries in plan_calendars(plan, places, folder, now, attempts).values():
         for entry in entries:
             if entry.passed is not None:
                 key = (entry.offer, entry.passed.variant, entry.passed.repetition)
@@ -118,6 +77,7 @@ def window_summary(
     folder: Path = Path(),
     now: datetime | None = None,
     tariffs: Sequence[Tariff] | None = None,
+    attempts: Sequence[dict] = (),
 ) -> str:
     """Return the window of each offer, what covers it and what that costs, as text."""
     now = now or datetime.now(UTC)
@@ -125,20 +85,34 @@ def window_summary(
         tariffs = load_tariffs(plan.campaign.tables.tariffs, folder)
     zone = plan.campaign.protocol.zone
     lines = ["Calendar and candidates (planned):"]
-    for name, entries in plan_calendars(plan, places, folder, now).items():
+    for name, entries in plan_calendars(plan, places, folder, now, attempts).items():
         offer, window = plan.offer(name), window_of(entries)
-        passes = sum(entry.passed is not None for entry in entries)
         lines.append(
             f"{name}: {local_text(window.start, zone)} to {local_text(window.end, zone)}, "
-            f"{show_hours(window.length)} ({passes} passes; {show_hours(window.idle)} idle)"
+            f"{show_hours(window.length)} ({_passes(entries)}; {show_hours(window.idle)} idle)"
         )
         lines += [f"  {line}" for line in describe_candidates(offer, window, tariffs)]
         lines += [f"  {line}" for line in _around(offer, window, tariffs, zone)]
         lines += [f"  {line}" for line in describe_deadline(plan, entries)]
         lines += [f"  {line}" for line in _old(offer, tariffs, now.date(), plan)]
     if not any(task.start for task in read_tasks(folder / plan.campaign.tables.calendar)):
-        lines.append("No task has a fixed start, so the calendar starts at the next full hour.")
+        start = (
+            "is counted from the first pass measured"
+            if attempts
+            else "starts at the next full hour"
+        )
+        lines.append(f"No task has a fixed start, so the calendar {start}.")
     return "\n".join(lines)
+
+
+def _passes(entries: Sequence[Entry]) -> str:
+    """Return how many passes there are, and where their times come from once some are measured."""
+    bases = Counter(entry.basis for entry in entries if entry.passed is not None)
+    text = f"{bases.total()} passes"
+    if bases["measured"]:
+        text += f", {bases['measured']} measured"
+        text += f", {bases['forecast']} forecast from these" if bases["forecast"] else ""
+    return text
 
 
 def describe_candidates(offer: Offer, window: Window, tariffs: Sequence[Tariff]) -> list[str]:
