@@ -4,6 +4,8 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from atpar.canonical import read_json, write_json
@@ -13,6 +15,7 @@ from atpar.config.variants import Variant
 from atpar.engine.batching import Grouping, Padding
 from atpar.engine.clocks import Phases
 from atpar.engine.devices import CpuDevice
+from atpar.engine.foreseen import truncation_notes
 from atpar.engine.refused import Refused
 from atpar.engine.span import Plan, Span
 from atpar.engine.tokens import Encoded, Encoder, usable_length
@@ -86,6 +89,27 @@ def test_t01_a_long_text_at_the_end_is_cut_counted_and_told_before(
     assert (record["status"], record["entries_completed"]) == ("ok", 10), record
     assert record["entries_truncated"] == 1
     assert record["tokens_real"] == 9 * 4 + 16
+
+
+def test_t01_what_each_variant_will_cut_is_told_before_any_pass(tmp_path):
+    reference, facts, settings = (tmp_path / name for name in ("r.parquet", "f.json", "s.json"))
+    pq.write_table(pa.table({"tokens": pa.array([*[5] * 9, 2002], pa.int32())}), reference)
+    write_json(facts, {"usable_length": 512})
+    write_json(settings, {"model_max_length": None})
+
+    def told(**max_lengths):
+        return truncation_notes(reference, facts, settings, max_lengths)
+
+    said = "1 of 10 entries (10.0%) will be cut at 512 tokens; the longest has 2002"
+    assert told(b1=None, b8=None) == [f"b1, b8: {said}"]
+    assert told(b1=None, short=4) == [
+        "short: 10 of 10 entries (100.0%) will be cut at 4 tokens; the longest has 2002",
+        f"b1: {said}",
+        "these variants don't cut alike: one that cuts otherwise than the reference does other "
+        "work, and can't be chosen",
+    ]
+    write_json(facts, {"usable_length": 2002})
+    assert told(b1=None) == []
 
 
 @pytest.mark.parametrize(

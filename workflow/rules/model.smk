@@ -89,10 +89,14 @@ rule check_labels:
     input:
         reference=f"{RESULTS}/corpus/reference.parquet",
         fingerprint=f"{RESULTS}/model/fingerprint.json",
+        tokenizer_settings=f"{RESULTS}/model/tokenizer_settings.json",
     output:
         labels=f"{RESULTS}/model/labels.json",
     log:
         f"{RESULTS}/logs/check_labels.log",
+    resources:
+        # Told, not decided here: another variant repeats no check, and no pass behind it.
+        max_lengths=canonical_json({one.variant: one.max_length for one in PLAN.variants}),
     params:
         settings=settings(
             "check_labels",
