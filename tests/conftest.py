@@ -1,12 +1,18 @@
 """A campaign's folder as the engine finds it: corpus, tokenizer, tiny model, seal, environment."""
 
 import json
+import os
 import random
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time, so that a change is judged by what it does; `make fuzz` draws anew.
+settings.register_profile("ordinary", derandomize="FUZZ_EXAMPLES" not in os.environ)
+settings.load_profile("ordinary")
 
 WORDS = ["apple", "pear", "plum", "cherry", "grape", "hammer", "saw", "drill", "wrench", "chisel"]
 LABELS = ["fruit", "tool"]
@@ -209,3 +215,9 @@ def campaign(built_campaign, tmp_path) -> EngineCampaign:
     shutil.copytree(built_campaign.folder, tmp_path, dirs_exist_ok=True, ignore=measured)
     copy.fingerprint()
     return copy
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with what takes longest, so that no test process waits for another at the end."""
+    first = ("test_slurm", "tests/workflow/", "tests/faults/", "tests/cases/")
+    items.sort(key=lambda item: next((n for n, one in enumerate(first) if one in item.nodeid), 9))

@@ -70,7 +70,8 @@ def read_rows(
                 f"{source.path}: no such file; corpus.files names it, relative to the working "
                 "directory"
             ) from None
-        except (OSError, EOFError, pa.ArrowException) as error:
+        # The names of a damaged file's columns may be no UTF-8 any more.
+        except (OSError, EOFError, UnicodeDecodeError, pa.ArrowException) as error:
             raise AtparError(f"{source.path}: can't be read as {source.format} ({error})") from None
 
 
