@@ -298,6 +298,30 @@ def test_c16_what_is_no_unicode_is_named_or_replaced_and_counted(
             read(path, policy={"invalid_unicode": "replace"})
 
 
+@pytest.mark.parametrize("column", ["text", "id", "label"])
+def test_c16_halves_that_are_spelled_are_never_put_together(read, write, column):
+    """Beside a numeric id Python parses, and two spelled halves could become one character."""
+    cells = {"id": "1", "text": '"t"', "label": '"y"', column: r'"caf\udcc3\udca9"'}
+    line = ", ".join(f'"{name}": {cell}' for name, cell in cells.items())
+    path = write("c.jsonl", '{"id": 0, "text": "s", "label": "x"}\n{' + line + "}\n")
+    with pytest.raises(AtparError, match=rf"row 2, column '{column}': byte 3 is (no|half)"):
+        read(path)
+
+
+def test_c16_a_line_that_is_broken_in_both_ways_is_refused(read, write):
+    path = write("c.jsonl", b'{"id": 1, "text": "caf\xe9", "label": "\\udcc3\\udca9"}\n')
+    with pytest.raises(AtparError, match=r"row 1: no JSON object .*by halves besides"):
+        read(path)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1f", "\x7f", "\x80", "\x84", "\x86", "\x9f"])
+def test_c17_control_characters_are_counted_or_refused(read, tmp_path, character):
+    path = parquet(tmp_path, text=[f"a{character}b", "tab\t, lines\n\r\x85, caf\u00e9"])
+    assert read(path)[1]["policy_counts"]["control_characters"] == 1
+    with pytest.raises(AtparError, match="control"):
+        read(path, policy={"control_characters": "reject"})
+
+
 ODD = ["", "   ", "\u200b", "ok"]
 
 

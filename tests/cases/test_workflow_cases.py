@@ -86,7 +86,8 @@ def test_w01_yaml_typing(workspace):
         "corpus: {columns: {text: no}}\n"
         "model: {path: 3.10, revision: 2026-03-29}\n"
         "protocol: {deadline: 22:30, minimum: 1e-3, repetitions: yes, deterministic: 'no',\n"
-        "  warm_up: {entries: 1e2}, pass_timeout_s: '120'}\n"
+        "  warm_up: {entries: 1e2}, pass_timeout_s: '120',\n"
+        "  reproduction: {absolute: 1e-6}}\n"
         "tables: {offers: 1_299}\n"
     )
     done = workspace.snakemake("-n", expect=1)
@@ -101,6 +102,7 @@ def test_w01_yaml_typing(workspace):
         ("protocol.deadline", "1350", quotes),
         ("tables.offers", "1299", quotes),
         ("protocol.minimum", "'1e-3'", f"{number} 0.001 (no quotes)"),
+        ("protocol.reproduction.absolute", "'1e-6'", f"{number} 0.000001 (no quotes)"),
         ("protocol.warm_up.entries", "'1e2'", f"{number} 100 (no quotes)"),
         ("protocol.pass_timeout_s", "'120'", f"{number} 120 (no quotes)"),
         ("protocol.deterministic", "'no'", "write true or false, without quotes"),

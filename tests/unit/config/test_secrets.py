@@ -6,9 +6,10 @@ from atpar.config.campaign import Campaign
 from atpar.config.expenses import Expense
 from atpar.config.load import check, read_table
 from atpar.config.model import ModelSource
+from atpar.config.secrets import holds_secret
 from atpar.errors import AtparError
 
-SECRET = "PLANTEDsecret0123456789"
+SECRET = "PLANTEDsecret0123456789abcdefghijk"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,8 @@ SECRET = "PLANTEDsecret0123456789"
         f"https://hub.example/name?token={SECRET}",
         f"https://hub.example/name?a=1&access_token={SECRET}",
         f"https://bucket.example/file?X-Amz-Signature={SECRET}",
+        f"https://bucket.example/file?X-Goog-Signature={SECRET}",
+        f"https://hub.example/name?api_key={SECRET}",
         f"hf_{SECRET}",
         "organisation/name AKIAABCDEFGHIJKLMNOP",
     ],
@@ -46,6 +49,24 @@ def test_it_is_refused_wherever_it_stands(tmp_path, place, written):
             check(Campaign, config, "configuration")
     for secret in (SECRET, "AKIAABCDEFGHIJKLMNOP"):
         assert secret not in str(refused.value)
+
+
+def test_it_is_refused_inside_a_mapping():
+    assert holds_secret({"yes": f"hf_{SECRET}"})
+    assert holds_secret([{f"hf_{SECRET}": "no"}])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "data/hf_sentimentcorpus2024.csv",
+        "asiapacificnortheast1",
+        "https://prices.example/cards?key=h100",
+        "ASIAN",
+    ],
+)
+def test_what_only_looks_a_little_like_it_is_taken(written):
+    assert not holds_secret(written)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,14 @@ def test_lists_where_one_label_is_expected_are_refused(read, tmp_path):
         read(parquet(tmp_path / "c.parquet", pa.array(SETS)))
 
 
+@pytest.mark.parametrize("value", [[["a"]], [{"name": "a"}]])
+def test_lists_of_lists_are_no_labels(read, tmp_path, value):
+    table = pa.table({"id": ["1"], "text": ["t"], "label": pa.array([value])})
+    pq.write_table(table, tmp_path / "c.parquet")
+    with pytest.raises(AtparError, match=r"column 'label': lists of (list|struct)"):
+        read(tmp_path / "c.parquet", **SEVERAL)
+
+
 def test_an_entry_without_answer_is_refused_among_sets(read, tmp_path):
     with pytest.raises(AtparError, match="row 2, column 'label': no answer"):
         read(parquet(tmp_path / "c.parquet", pa.array([["a"], None, []])), **SEVERAL)
@@ -148,8 +156,7 @@ def test_a_map_renames_each_label_of_a_set(measured_as):
 
 def test_numbers_are_no_classes_to_be_drawn_in_proportion(measured_as):
     found = measured_as(["1", "2", "3"], "number", {})
-    assert found.strata[1] == [""] and found.strata[0].tolist() == [0, 0, 0]
-    assert [found.classes[place] for place in found.class_of] == ["1", "2", "3"]
+    assert found.classes == [""] and found.class_of.tolist() == [0, 0, 0]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from atpar.corpus import entries as split_tables
 from atpar.corpus.digests import RowDigest
 from atpar.corpus.entries import Tables
 from atpar.corpus.fingerprint import fingerprint_corpus
+from atpar.corpus.notes import corpus_notes
 from atpar.corpus.split import split_buckets
 from atpar.errors import AtparError
 
@@ -192,6 +193,17 @@ def test_a_rare_class_is_kept_or_left_out_as_stated_and_reported(split, rule, dr
     assert sum(one["label"] == "rare" for one in reference) == drawn
     assert len(reference) == 9
     assert any("too rare" in note and "rare in short (1)" in note for note in facts["notes"])
+
+
+def test_many_rare_classes_are_named_by_a_few_and_their_number():
+    rare = [{"label": f"c{n}", "bucket": "b", "available": 1, "drawn": 0} for n in range(8)]
+    facts = {
+        "rare_classes": rare,
+        "tokens": {"above_limit": 0},
+        "policy_counts": {"twin_text": 0, "without_tokens": 0, "pad_token_in_text": 0},
+    }
+    (note,) = corpus_notes(facts, {})
+    assert note.endswith("c3 in b (1), c4 in b (1), and 3 more")
 
 
 def test_an_unused_map_key_is_a_misspelling(split):

@@ -60,6 +60,19 @@ class Dialect(Model):
     encoding: Literal["utf-8"] = "utf-8"
     """Only UTF-8, with or without a byte order mark."""
 
+    @model_validator(mode="after")
+    def _one_byte_each_and_different(self) -> "Dialect":
+        for name in ("delimiter", "quote"):
+            character = getattr(self, name)
+            if not character.isascii() or character in "\0\r\n":
+                raise ValueError(
+                    f"dialect.{name} is {character!r}; expected one ASCII character that is no "
+                    "line end"
+                )
+        if self.delimiter == self.quote:
+            raise ValueError(f"dialect.delimiter and dialect.quote are both {self.quote!r}")
+        return self
+
 
 class Bucket(Model):
     """A range of token counts and how many evaluation entries it gets."""

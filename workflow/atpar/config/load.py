@@ -8,8 +8,8 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -34,7 +34,7 @@ class Plan:
     variants: tuple[Variant, ...]
     offers: tuple[Offer, ...]
     granted: int = 0
-    """Rounds that the sealed rule `extension: automatic` added so far."""
+    """Rounds beyond the sealed number that the sealed rule `extension: automatic` asks for."""
 
     @property
     def repetitions_added(self) -> int:
@@ -87,7 +87,8 @@ def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
     offers = read_table(folder / campaign.tables.offers, Offer, "offer")
     granted = 0
     if campaign.protocol.extension.mode == "automatic":
-        granted = granted_rounds(folder / "results" / campaign.campaign)
+        results = folder / "results" / campaign.campaign
+        granted = granted_rounds(results, campaign.protocol.repetitions)
     plan = Plan(campaign, tuple(variants), tuple(offers), granted)
     _check_names(plan)
     check_answers(campaign)
@@ -205,11 +206,13 @@ def _yaml_hint(found: Any, kind: str) -> str:
         return "; write true or false, without quotes"
     if kind in ("float_type", "int_type"):
         try:
-            number = float(found)
-        except ValueError:
+            number = Decimal(found)
+        except InvalidOperation:
             return ""
-        if isfinite(number):
-            return f"; YAML read it as text, so write {str(number).removesuffix('.0')} (no quotes)"
+        if number.is_finite():
+            # Spelled out: YAML 1.1 takes 1e-06 for text, and so anything with an exponent.
+            written = f"{number:f}"
+            return f"; YAML read it as text, so write {written} (no quotes)"
     return ""
 
 

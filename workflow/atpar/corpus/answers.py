@@ -84,6 +84,11 @@ def _lists(
 ) -> pa.Array:
     """Return several labels as JSON arrays, each label once, ordered by name."""
     if _is_list(column.type):
+        if pa.types.is_nested(column.type.value_type):
+            raise AtparError(
+                f"{path}, column {name!r}: lists of {column.type.value_type}; the labels of an "
+                "entry are a list of texts"
+            )
         values, read = column.to_pylist(), list
     else:
         values = as_text(column, name, path, first_row).to_pylist()

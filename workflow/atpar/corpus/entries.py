@@ -100,8 +100,11 @@ def _stream(source: Path, measured: Measured, assigned: Assigned, write) -> Iter
 
 def _table(batch: pa.RecordBatch, part: slice, measured: Measured, assigned: Assigned) -> pa.Table:
     labelled = "label" in batch.schema.names
-    classes = pa.array(measured.classes, TEXT)
-    label = classes.take(pa.array(measured.class_of[part])) if labelled else None
+    label = None
+    if labelled and measured.label_kind == "number":
+        label = batch.column("label").cast(TEXT)
+    elif labelled:
+        label = pa.array(measured.classes, TEXT).take(pa.array(measured.class_of[part]))
     order = assigned.order[part]
     columns = {
         "id": batch.column("id"),

@@ -1,8 +1,9 @@
 """The corpus' fingerprint: every source file and every row, hashed once and kept as one table."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,12 @@ def fingerprint_corpus(
         whole_file(table) as temporary,
     ):
         hashed = [hasher.submit(_file_facts, source.path) for source in sources]
-        with pq.ParquetWriter(
-            temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
-        ) as writer:
+        with (
+            _without_the_rest(hasher),
+            pq.ParquetWriter(
+                temporary, schema, compression="zstd", use_dictionary=_repetitive(wanted)
+            ) as writer,
+        ):
             for source in sources:
                 for rows in read_rows(source, columns, dialect, policy):
                     looked = looker.submit(texts.look, rows)
@@ -94,6 +98,16 @@ def fingerprint_corpus(
     }
     write_json(fingerprint, content)
     return content
+
+
+@contextmanager
+def _without_the_rest(hasher: ThreadPoolExecutor) -> Iterator[None]:
+    """What stops the load is told at once: no file that waits to be hashed comes before it."""
+    try:
+        yield
+    except BaseException:
+        hasher.shutdown(wait=False, cancel_futures=True)
+        raise
 
 
 def _repetitive(wanted: Mapping[str, str]) -> list[str] | bool:

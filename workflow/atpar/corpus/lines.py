@@ -6,6 +6,7 @@ Python's parser takes over, which keeps numbers as they were written and names r
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,10 @@ BLOCK_BYTES = 16 * 2**20
 ROWS_AT_ONCE = 20_000
 
 
+_SPELLED = re.compile(rb"\\u[dD][89a-fA-F]")
+"""The spelling of half a character, or of a whole one by its two halves."""
+
+
 class _Number(str):
     """A whole number as it was written."""
 
@@ -30,7 +35,7 @@ class _Fraction(str):
 
 def first_keys(open_stream: OpenStream, path: str) -> list[str]:
     """Return the keys of the first object."""
-    for _, row in _rows(open_stream, path):
+    for _, row, _ in _rows(open_stream, path):
         return list(row)
     raise AtparError(f"{path}: no rows; expected one JSON object a line")
 
@@ -80,7 +85,7 @@ class _WithoutMark(io.RawIOBase):
         return start + self._stream.read(size - len(start) if size >= 0 else size)
 
 
-def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, Any], str]]:
     """Yield (row number from 1, object) of each line that isn't blank."""
     number = 0
     with open_stream() as stream:
@@ -89,15 +94,29 @@ def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, A
                 continue
             number += 1
             try:
-                # Which column holds what is no UTF-8 shows once the cells are looked at.
-                row = json.loads(line.decode("utf-8", "surrogateescape"), **_NUMBERS)
+                text, halves = _decoded(line)
+                row = json.loads(text, **_NUMBERS)
             except (ValueError, RecursionError) as error:
                 raise AtparError(f"{path}, row {number}: no JSON object ({error})") from None
             if not isinstance(row, dict):
                 raise AtparError(
                     f"{path}, row {number}: expected one JSON object a line, found {_kind(row)}"
                 )
-            yield number, row
+            yield number, row, halves
+
+
+def _decoded(line: bytes) -> tuple[str, str]:
+    """Return a line as text, and how its halves of characters are written as bytes again.
+
+    Halves that are spelled (`\\udcc3`) stay halves. Bytes that are no UTF-8 become halves until the
+    cells are looked at, which shows the column that holds them.
+    """
+    try:
+        return line.decode("utf-8"), "surrogatepass"
+    except UnicodeDecodeError:
+        if _SPELLED.search(line):
+            raise ValueError("it is no UTF-8, and spells characters by halves besides") from None
+        return line.decode("utf-8", "surrogateescape"), "surrogateescape"
 
 
 def _lines(stream: io.BufferedIOBase) -> Iterator[bytes]:
@@ -116,13 +135,13 @@ def _exact(
     open_stream: OpenStream, path: str, columns: list[str], skip: int, answers: str | None
 ) -> Iterator[pa.RecordBatch]:
     cells: list[list[bytes | None]] = []
-    for number, row in _rows(open_stream, path):
+    for number, row, halves in _rows(open_stream, path):
         if number > skip:
             if isinstance(row.get(answers), list):
                 row[answers] = json.dumps(row[answers], ensure_ascii=False)
             elif isinstance(row.get(answers), _Fraction):
                 row[answers] = str(row[answers])
-            cells.append([_cell(row.get(name), path, number, name) for name in columns])
+            cells.append([_cell(row.get(name), halves, path, number, name) for name in columns])
         if len(cells) == ROWS_AT_ONCE:
             yield _batch(cells, columns)
             cells = []
@@ -130,7 +149,7 @@ def _exact(
         yield _batch(cells, columns)
 
 
-def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
+def _cell(value: Any, halves: str, path: str, row: int, column: str) -> bytes | None:
     """Return a value's exact spelling, UTF-8 or not: that is looked at later, as of every file."""
     if value is None:
         return None
@@ -141,12 +160,7 @@ def _cell(value: Any, path: str, row: int, column: str) -> bytes | None:
             f"{path}, row {row}, column {column!r}: {_kind(value)}, which has no single spelling "
             "as text; write it in quotes"
         )
-    for halves in ("surrogateescape", "surrogatepass"):
-        try:
-            return value.encode("utf-8", halves)
-        except UnicodeEncodeError:
-            continue
-    raise AssertionError("surrogatepass encodes every text")
+    return value.encode("utf-8", halves)
 
 
 def _kind(value: Any) -> str:

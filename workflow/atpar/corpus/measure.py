@@ -27,9 +27,9 @@ class Measured:
     tokens: np.ndarray
     """Tokens, special ones included, untruncated (int32)."""
     class_of: np.ndarray
-    """Index into `classes` (all 0 without labels)."""
+    """Index into `classes` (all 0 without labels, and where they are numbers)."""
     classes: list[str]
-    """Labels after the label map, sorted; one unnamed class without labels."""
+    """Labels after the label map, sorted; one unnamed class without labels, and for numbers."""
     label_kind: str
     """`single`, `multiple` (a class is a set of labels, as JSON) or `number`."""
     eligible: np.ndarray
@@ -40,13 +40,6 @@ class Measured:
     """Texts that give the model nothing but special tokens."""
     with_pad_token: int
     """Texts that hold the padding token as text."""
-
-    @property
-    def strata(self) -> tuple[np.ndarray, list[str]]:
-        """Index and names of the classes that a sample keeps in proportion; numbers have none."""
-        if self.label_kind == "number":
-            return np.zeros(len(self.class_of), np.int64), [""]
-        return self.class_of, self.classes
 
 
 def measure(
@@ -76,7 +69,7 @@ def measure(
             if settings.get("pad_token"):
                 found = pc.match_substring(text, settings["pad_token"])
                 padded += pc.sum(found).as_py() or 0
-            if "label" in names:
+            if "label" in names and label_kind != "number":
                 labels.append(batch.column("label").cast(TEXT))
             if "split" in names:
                 marked = pc.not_equal(batch.column("split"), "tuning")

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+SHOWN = 5
+"""Classes named in a sentence; the fingerprint lists all."""
+
 
 def corpus_notes(facts: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each oddity of a corpus that was accepted.
@@ -39,7 +42,9 @@ def corpus_notes(facts: Mapping[str, Any], tokenizer: Mapping[str, Any]) -> list
 def _rare_classes(rare: list[Mapping[str, Any]]) -> str:
     def named(kept: bool) -> str:
         own = [one for one in rare if bool(one["drawn"]) == kept]
-        return ", ".join(f"{one['label']} in {one['bucket']} ({one['available']})" for one in own)
+        names = [f"{one['label']} in {one['bucket']} ({one['available']})" for one in own[:SHOWN]]
+        more = [f"and {len(own) - SHOWN} more"] if len(own) > SHOWN else []
+        return ", ".join(names + more)
 
     said = [
         (named(kept=False), "too rare in their bucket for a place in the sample"),

@@ -11,8 +11,8 @@ from atpar.corpus.read import Rows
 from atpar.corpus.repeats import count_repeats, hashes, later_places, together
 from atpar.errors import AtparError
 
-# Control characters other than tab, line feed and carriage return.
-CONTROL = r"[\x00-\x08\x0B\x0C\x0E-\x1F\x7F]"
+# Control characters other than tab, line feed, carriage return and next line.
+CONTROL = r"[\x{00}-\x{08}\x{0B}\x{0C}\x{0E}-\x{1F}\x{7F}-\x{84}\x{86}-\x{9F}]"
 SHOWN = 5
 """Rows named in a message."""
 

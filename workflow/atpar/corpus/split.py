@@ -95,7 +95,8 @@ def assign(
     if sample is not None:
         places, rare = draw(
             bucket_of,
-            *measured.strata,
+            measured.class_of,
+            measured.classes,
             measured.eligible,
             ranges,
             sample["seed"],
