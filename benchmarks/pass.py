@@ -65,8 +65,8 @@ VARIANTS = {
         "shapes": "dynamic",
     },
 }
-COMPILED_ROUNDS = 3
-"""A compiled pass takes a minute around its span: it's measured in fewer rounds."""
+COMPILED_ROUNDS = 1
+"""A compiled pass takes a minute and more around its span: it's measured once."""
 LIKELY_BEST = "bf16, 2 048 tokens packed"
 """What grows where no variants are measured to choose from."""
 REFERENCE, PIPELINE = "fp32, batch 1", ("fp32, batch 8", "pipeline")

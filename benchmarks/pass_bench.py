@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -69,11 +68,11 @@ class Bench:
     def measure(self, name: str, options: dict, inputs: Inputs | None = None) -> dict:
         """Run one pass, keep its record under the variant's name, and return it.
 
-        Raises Skipped for a variant that this machine can't run; any other failure ends the run.
+        Raises Skipped for a variant that this machine can't run, or whose pass fails.
         """
         if options.get("backend") == "onnxruntime":
             self._export()
-        folder = self.folder / "results" / name
+        folder = self._results(name)
         repetition = len(self.records[name]) + 1
         record = measure_pass(
             Pass(
@@ -90,9 +89,12 @@ class Bench:
         if record["status"] == "refused":
             raise Skipped(record["reason"])
         if record["status"] != "ok":
-            sys.exit(f"{name}: the pass failed: {record['reason']}\n{record['log_tail']}")
+            raise Skipped(f"the pass failed: {record['reason']}")
         self.records[name].append(record)
         return record
+
+    def _results(self, name: str) -> Path:
+        return self.folder / "results" / "".join(one for one in name if one.isalnum())
 
     def _export(self) -> None:
         """Export the model for onnxruntime, once."""
@@ -116,7 +118,7 @@ class Bench:
 
     def predicted(self, name: str) -> list[str]:
         """Return the labels that a variant's last pass predicted."""
-        table = pq.read_table(self.folder / "results" / name / "predictions.parquet")
+        table = pq.read_table(self._results(name) / "predictions.parquet")
         return table.column("predicted").to_pylist()
 
     def accuracy(self, name: str) -> float:
