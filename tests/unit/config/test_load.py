@@ -136,13 +136,17 @@ def test_granted_rounds_are_planned_only_under_the_rule_that_grants_them(folder)
     assert planned("automatic").repetitions == 5
     path = folder / "results" / configuration()["campaign"] / "protocol" / "extensions.jsonl"
     path.parent.mkdir(parents=True)
-    path.write_text('{"event":"extended"}\n' * 2)
+    grant = '{"event":"extended","repetition":%d}\n'
+    path.write_text(grant % 6 + grant % 7)
     assert planned("automatic").repetitions == 7
     assert planned("automatic", repetitions_added=1).repetitions == 7
     assert planned("automatic", repetitions_added=3).repetitions == 8
     assert planned("propose").repetitions == 5
     assert planned("automatic").with_granted(3).repetitions == 8
-    path.write_text('{"event":"extended"}\n' * 4)
+    # A grant after rounds of `repetitions_added` is one more than those.
+    path.write_text(grant % 8)
+    assert planned("automatic", repetitions_added=2).repetitions == 8
+    path.write_text(grant % 9)
     with pytest.raises(AtparError, match=r"9 repetitions are planned.*limit is 8"):
         planned("automatic")
 
