@@ -355,3 +355,13 @@ def test_marks_lead_evenly_to_the_whole_span(entries, device):
     assert all(a < b for a, b in pairwise(mark[0] for mark in work.marks))
     steps = {b[0] - a[0] for a, b in pairwise(work.marks[:-1])}
     assert len(steps) <= 1
+
+
+@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+def test_a_mark_pairs_entries_with_their_own_tokens(device):
+    lengths = [1] * 100 + [30] * 100 + [2] * 100
+    plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    work, _, _ = span_of(texts_of(lengths), plan, device())
+    tokens = np.cumsum(lengths)
+    assert len(work.marks) > 5
+    assert [mark[1] for mark in work.marks] == [tokens[mark[0] - 1] for mark in work.marks]

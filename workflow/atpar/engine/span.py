@@ -55,8 +55,9 @@ class Work:
     fetches: int = 0
 
     def count(self, batch: Batch) -> None:
-        """Count a batch that is being computed."""
+        """Count a batch whose results have come."""
         self.batches += 1
+        self.entries += len(batch.rows)
         self.tokens_real += batch.tokens
         self.tokens_padded += batch.ids.size
 
@@ -118,9 +119,8 @@ class Span:
         for batch in batches:
             inputs = self.phases.of("transfer", self._upload, batch, self.device.stage(batch))
             logits = self.phases.of("inference", self.classify, *inputs)
-            work.count(batch)
             results = self.phases.of("materialise", self.device.download([logits]))
-            self._keep([batch.rows], results, work)
+            self._keep([batch], results, work)
 
     def _queued(self, batches: Iterator[Batch], work: Work) -> None:
         """Compute on a device with a queue, which never waits for the host.
@@ -136,8 +136,7 @@ class Span:
             for batch, arrays in ready:
                 inputs = self._upload(batch, arrays)
                 group.launch(batch, self.classify, inputs)
-                work.count(batch)
-                if len(group.rows) == GROUP:
+                if len(group.batches) == GROUP:
                     group.fetch()
                     self._finish(last, work)
                     last, group = group, _Group(self.device)
@@ -147,14 +146,14 @@ class Span:
         self.phases.untimed("transfer", TRANSFER_REASON)
 
     def _finish(self, group: "_Group | None", work: Work) -> None:
-        if group is None or not group.rows:
+        if group is None or not group.batches:
             return
         results = group.wait()
         self.phases.add("inference", group.device_time_s())
-        self._keep(group.rows, results, work)
+        self._keep(group.batches, results, work)
 
-    def _keep(self, rows: list[np.ndarray], results: list[np.ndarray], work: Work) -> None:
-        self.phases.of("materialise", self._put, rows, results, work)
+    def _keep(self, batches: list[Batch], results: list[np.ndarray], work: Work) -> None:
+        self.phases.of("materialise", self._put, batches, results, work)
         work.mark(self._computing_s())
 
     def _computing_s(self) -> float:
@@ -167,13 +166,14 @@ class Span:
         ids, mask, types = (None if one is None else self.device.upload(one) for one in arrays)
         return ids, mask if batch.lengths is None else batch.lengths, types
 
-    def _put(self, rows: list[np.ndarray], results: list[np.ndarray], work: Work) -> None:
-        for places, logits in zip(rows, results, strict=True):
+    def _put(self, batches: list[Batch], results: list[np.ndarray], work: Work) -> None:
+        for batch, logits in zip(batches, results, strict=True):
             scores = self.scores_of(logits)
             work.unfinite += int((~np.isfinite(scores).all(axis=1)).sum())
-            work.entries += len(places)
-            self.put(places, scores)
-            self.advance(len(places))
+            # Entries and tokens are counted together: a mark between two fetches pairs them.
+            work.count(batch)
+            self.put(batch.rows, scores)
+            self.advance(len(batch.rows))
 
 
 class _Group:
@@ -181,7 +181,7 @@ class _Group:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.rows: list[np.ndarray] = []
+        self.batches: list[Batch] = []
         self._logits: list[Any] = []
         self._spans: list[tuple[Any, Any]] = []
 
@@ -190,11 +190,11 @@ class _Group:
         before = self.device.mark()
         self._logits.append(classify(*inputs))
         self._spans.append((before, self.device.mark()))
-        self.rows.append(batch.rows)
+        self.batches.append(batch)
 
     def fetch(self) -> None:
         """Queue the copy of all results, which is then underway while others are computed."""
-        if self.rows:
+        if self.batches:
             self._arrived = self.device.download(self._logits)
             self._logits = []
 
