@@ -43,6 +43,8 @@ def test_the_record_names_the_gpu_and_its_memory(gpu_campaign):
         {"precision": "fp16"},
         {"order": "length"},
         {"compile": "default", "shapes": "dynamic"},
+        {"compile": "reduce-overhead", "shapes": "static"},
+        {"compile": "max-autotune", "shapes": "static"},
     ],
     ids=str,
 )

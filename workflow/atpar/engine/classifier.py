@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from atpar.engine.compiled import breaks, compiled, graphs
+from atpar.engine.compiled import GRAPHED, breaks, compiled, graphs
 from atpar.engine.in_effect import check_loaded, torch_settings
 from atpar.engine.lean import import_class, load_pretrained
 from atpar.engine.packed import Packing
@@ -93,6 +93,7 @@ class Classifier:
         self.model = quantized(self.model, self.quantization)
         self._forward = self.model
         self.compiles = variant["compile"] != "none"
+        self._overwrites = variant["compile"] in GRAPHED and target != "cpu"
         if target == "cpu" and not self.compiles and self.quantization == "none":
             self.remarks += reorder_linear(self.model, self._probe)
         if self.compiles:
@@ -116,7 +117,9 @@ class Classifier:
                 return self._packing.logits(self.model, ids, mask, types)
         more = {"token_type_ids": types} if self._takes_types and types is not None else {}
         with self._mode():
-            return self._forward(input_ids=ids, attention_mask=mask, **more).logits
+            logits = self._forward(input_ids=ids, attention_mask=mask, **more).logits
+            # They stay on the device until they are fetched, many runs later.
+            return logits.clone() if self._overwrites else logits
 
     @property
     def in_effect(self) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from typing import Any
 
 DYNAMIC = {None: None, "auto": None, "dynamic": True, "static": False}
+GRAPHED = ("reduce-overhead", "max-autotune")
+"""Modes that replay CUDA graphs on a GPU: each run overwrites what the run before returned."""
 
 
 def compiled(model: Any, mode: str, shapes: str | None) -> Any:

@@ -8,6 +8,7 @@ import json
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,6 @@ from atpar.journal.attempts import alive, next_number, read_progress, reconcile
 from atpar.protocol.software import versions
 
 LOG_LINES = 20
-COMPILER_CACHE = "compiler-cache"
 
 
 @dataclass(frozen=True)
@@ -139,30 +139,26 @@ def _attempt(
     threads = (offer["threads"] or usable_cpus()) // one.settings["variant"]["processes"]
     kills = oom_kill_count()
     try:
-        launch = Launch(
-            Job(
-                attempt_id=record["attempt_id"],
-                folder=str(folder),
-                inputs=one.inputs,
-                variant=dict(one.settings["variant"]),
-                offer=dict(offer),
-                protocol=dict(protocol),
-                lock_folder=str(lock_folder(one.lock_folder).resolve()),
-                threads=threads,
-                seed=record["seed"],
-                environment={
-                    **worker_environment(threads, protocol["deterministic"]),
-                    # Of its own, so that every pass of a compiled variant compiles as the first.
-                    "TORCHINDUCTOR_CACHE_DIR": str(folder.resolve() / COMPILER_CACHE),
-                },
-            ),
-            label=one.label,
-            timeout_s=protocol["pass_timeout_s"],
-            snakemake=snakemake,
-            screen=sys.stderr,
-        )
-        ended = launch.run(pass_on=lock)
-        shutil.rmtree(folder / COMPILER_CACHE, ignore_errors=True)
+        with _compiler_cache(one.settings["variant"]) as cache:
+            launch = Launch(
+                Job(
+                    attempt_id=record["attempt_id"],
+                    folder=str(folder),
+                    inputs=one.inputs,
+                    variant=dict(one.settings["variant"]),
+                    offer=dict(offer),
+                    protocol=dict(protocol),
+                    lock_folder=str(lock_folder(one.lock_folder).resolve()),
+                    threads=threads,
+                    seed=record["seed"],
+                    environment=worker_environment(threads, protocol["deterministic"]) | cache,
+                ),
+                label=one.label,
+                timeout_s=protocol["pass_timeout_s"],
+                snakemake=snakemake,
+                screen=sys.stderr,
+            )
+            ended = launch.run(pass_on=lock)
     except OSError as error:
         ended = Ended(None, timed_out=False)
         result, outcome = {}, Outcome("error", f"the worker couldn't be started: {error}")
@@ -179,6 +175,25 @@ def _attempt(
     if outcome.status != "ok":
         finished["log_tail"] = _log_tail(folder)
     return finished
+
+
+@contextmanager
+def _compiler_cache(variant: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Give the environment variable of a new folder for torch's compiler, if the variant compiles.
+
+    It is the attempt's own, so that every pass of a compiled variant compiles as the first, and
+    gone at its end, however the worker ends. It lies outside the campaign, whose path may hold a
+    space: the compiler calls g++ without quoting it.
+    """
+    if variant["compile"] == "none":
+        yield {}
+        return
+    usual = tempfile.gettempdir()
+    place = "/tmp" if any(map(str.isspace, usual)) else usual
+    with tempfile.TemporaryDirectory(
+        prefix="atpar-compiler-", dir=place, ignore_cleanup_errors=True
+    ) as folder:
+        yield {"TORCHINDUCTOR_CACHE_DIR": folder}
 
 
 def _outcome(
