@@ -67,6 +67,14 @@ def test_one_output_is_two_labels_with_scores_that_sum_to_one():
     assert BINARY.column(scores).to_pylist() == ["pos", "pos", "neg", None, None]
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_a_logit_that_is_not_finite_rules_no_class_out(odd):
+    head = Head("single_label", ("a", "b"))
+    scores = head.scores(np.array([[odd, 3.0], [odd, odd], [0.0, 3.0]], np.float32))
+    assert np.isnan(scores[:2]).all()
+    assert head.column(scores).to_pylist() == [None, None, "b"]
+
+
 def test_several_labels_are_those_that_reach_the_threshold():
     logits = np.log([[0.4 / 0.6, 0.39 / 0.61, 9.0], [0.1, 0.1, 0.1], [np.nan, 9.0, 9.0]])
     scores = TAGS.scores(logits)

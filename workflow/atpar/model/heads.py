@@ -123,7 +123,10 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     logits = logits.astype(np.float32, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        shares = powers / powers.sum(axis=1, keepdims=True)
+    # Minus infinity alone would give 0, as if its class were ruled out.
+    shares[~np.isfinite(logits).all(axis=1)] = np.nan
+    return shares
 
 
 def logistic(logits: np.ndarray) -> np.ndarray:
