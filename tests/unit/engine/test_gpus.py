@@ -1,10 +1,13 @@
 """What is asked of NVML: each answer in its field, each refusal as a reason."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from atpar.engine import gpus
+from atpar.engine.gpu_state import gpu_state, in_use, occupancy
+from atpar.engine.nvml import memory_of_process
 
 
 class NVMLError(Exception):
@@ -80,3 +83,32 @@ def test_every_field_of_a_card_has_its_value_or_a_reason(library):
 def test_a_card_without_nvlink_has_none(library):
     library.nvmlDeviceGetNvLinkState = refuse
     assert gpus._nvidia(library, object())["nvlinks"] == 0
+
+
+@pytest.fixture
+def gone(library, monkeypatch):
+    """NVML as it answers for a card that was lost, or is another node's."""
+
+    def lost(_):
+        raise NVMLError("GPU is lost")
+
+    library.nvmlInit = library.nvmlShutdown = lambda: None
+    library.nvmlDeviceGetHandleByUUID = library.nvmlDeviceGetHandleByIndex = lost
+    library.nvmlDeviceGetComputeRunningProcesses = lost
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+
+
+@pytest.mark.usefixtures("gone")
+@pytest.mark.parametrize("visible", ["GPU-2", "MIG-2", "2"])
+def test_a_visible_device_that_is_not_here_is_a_reason(monkeypatch, visible):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert gpus.nvidia_devices() == ([], f"NVML gives no GPU {visible}: GPU is lost")
+
+
+@pytest.mark.usefixtures("gone")
+def test_a_card_that_is_lost_has_a_reason_in_place_of_each_value():
+    reason = "NVML gives no GPU GPU-2: GPU is lost"
+    assert gpu_state("cuda", "GPU-2") == {"reasons": {"all": reason}}
+    assert memory_of_process("GPU-2") == (None, reason)
+    [found] = occupancy([{"kind": "cuda", "uuid": "GPU-2"}])
+    assert in_use(found)[0] is None

@@ -25,10 +25,7 @@ def nvidia_devices() -> tuple[list[dict[str, Any]], str]:
 def _handles(library: Any) -> Iterator[Any]:
     visible = visible_devices()
     for entry in range(library.nvmlDeviceGetCount()) if visible is None else visible:
-        if isinstance(entry, str):
-            handle = handle_of(library, entry)
-        else:
-            handle = library.nvmlDeviceGetHandleByIndex(entry)
+        handle = handle_of(library, entry)
         yield _first_slice(library, handle) or handle
 
 

@@ -37,9 +37,17 @@ def ask(library: Any, question: Callable[[], Any]) -> tuple[Any, str | None]:
         return None, f"NVML: {error}"
 
 
-def handle_of(library: Any, uuid: str) -> Any:
-    """Return the handle of a GPU or a MIG slice by its UUID."""
-    return library.nvmlDeviceGetHandleByUUID(uuid.encode() if isinstance(uuid, str) else uuid)
+def handle_of(library: Any, device: str | int) -> Any:
+    """Return the handle of a GPU or a MIG slice by its UUID, or of a GPU by its index.
+
+    Raises OSError with the reason where there is none: it is another node's, or was lost.
+    """
+    try:
+        if isinstance(device, int):
+            return library.nvmlDeviceGetHandleByIndex(device)
+        return library.nvmlDeviceGetHandleByUUID(device.encode())
+    except library.NVMLError as error:
+        raise OSError(f"NVML gives no GPU {device}: {error}") from None
 
 
 def memory_of_process(
