@@ -485,6 +485,22 @@ def test_m16_idle_is_what_is_known_to_be_idle(nvml, answers, expected):
             assert len(attempt.notes) == 1
 
 
+@pytest.mark.parametrize("rule", ["refuse", "note"])
+def test_m16_cpus_of_which_nothing_is_told_are_not_known_to_be_idle(monkeypatch, rule):
+    from atpar.engine.worker import _look_around
+
+    monkeypatch.setattr("atpar.engine.conditions.cpu_times", lambda *_, **__: None)
+    job = SimpleNamespace(protocol={"busy_device": rule}, inputs=SimpleNamespace(environment=None))
+    part = SimpleNamespace(device=SimpleNamespace(kind="cpu"))
+    attempt = SimpleNamespace(job=job, part=part, notes=[])
+    # Beside a note it looks for the file.
+    with pytest.raises(Refused if rule == "refuse" else TypeError):
+        _look_around(attempt, Conditions())
+    assert len(attempt.notes) == (rule == "note")
+    assert Conditions(others_at_start_up=0.1).busy(part.device)[0] is False
+    assert Conditions(others_at_start_up=3.0).busy(part.device)[0] is True
+
+
 def test_m16_utilisation_that_a_pass_before_left_behind_fades(monkeypatch):
     levels = iter([80, 40, 0])
 

@@ -12,7 +12,15 @@ import pytest
 from atpar.config.offers import Offer
 from atpar.engine import environment as environments
 from atpar.engine.clocks import Phases, WallAndMonotonic
-from atpar.engine.cpus import CpuTimes, cgroup_folders, cpu_quota, usable_cpus, used_by_others
+from atpar.engine.conditions import Conditions
+from atpar.engine.cpus import (
+    CpuTimes,
+    cgroup_folders,
+    cpu_quota,
+    cpu_times,
+    usable_cpus,
+    used_by_others,
+)
 from atpar.engine.devices import counted, open_device
 from atpar.engine.gpus import rocm_devices
 from atpar.engine.lock import DeviceInUse, lock_device
@@ -78,6 +86,35 @@ def test_what_others_use_is_the_machine_less_this_process():
     assert used_by_others(start, CpuTimes(101, 12, 10)) == 0
     assert used_by_others(start, CpuTimes(101, 10, 0.1)) is None, "too short to tell"
     assert used_by_others(None, stop) is None
+
+
+def test_the_members_of_a_crew_are_no_others(tmp_path):
+    (tmp_path / "stat").write_text("cpu  900 0 100 5000 0 0 0 0 0 0\n")
+    (tmp_path / "77").mkdir()
+    (tmp_path / "77/stat").write_text(f"77 (a (b) c) S {'0 ' * 10}40000 3000 200 10 20 0\n")
+    ticks = os.sysconf("SC_CLK_TCK")
+    alone, together = cpu_times(1.0, tmp_path), cpu_times(1.0, tmp_path, [77, 78])
+    assert together.machine_s == 1000 / ticks
+    assert together.own_s - alone.own_s == pytest.approx(43_210 / ticks, abs=1)
+    assert cpu_times(1.0, tmp_path / "none", [77]) is None
+
+
+def test_conditions_count_the_crew_as_this_pass(monkeypatch):
+    def busy_members(at_s, members=()):
+        return CpuTimes(machine_s=3 * at_s, own_s=(1 + len(members)) * at_s, at_s=at_s)
+
+    monkeypatch.setattr("atpar.engine.conditions.cpu_times", busy_members)
+    for members, others in (((), 2.0), ([7, 8], 0.0)):
+        conditions = Conditions(members=members)
+        conditions.start([])
+        time.sleep(0.25)
+        assert conditions.stop(0.25)["cpus_used_by_others"] == pytest.approx(others, abs=0.01)
+
+
+def test_a_start_up_too_short_to_tell_is_waited_for():
+    conditions = Conditions()
+    conditions.before()
+    assert conditions.others_at_start_up is not None
 
 
 def test_a_wall_clock_that_jumps_is_seen():

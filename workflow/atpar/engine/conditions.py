@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atpar.engine.cpus import CpuTimes, cpu_times, used_by_others
+from atpar.engine.cpus import SHORTEST_S, CpuTimes, cpu_times, used_by_others
 from atpar.engine.devices import Device
 from atpar.engine.energy import energy
 from atpar.engine.gpu_state import gpu_state, in_use, occupancy, throttling
@@ -22,6 +22,8 @@ class Conditions:
     """Readings at start-up, before, and after the measured span."""
 
     start_up: CpuTimes | None = field(default_factory=lambda: cpu_times(time.monotonic()))
+    members: Sequence[int] = ()
+    """Process ids of the crew's members: what they use isn't others'."""
     others_at_start_up: float | None = None
     on_devices: list[dict[str, Any]] = field(default_factory=list)
     cards: Sequence[Mapping[str, Any]] = ()
@@ -42,12 +44,19 @@ class Conditions:
 
     def before(self) -> None:
         """Read what others used while this pass started up."""
-        self.others_at_start_up = used_by_others(self.start_up, cpu_times(time.monotonic()))
+        if self.start_up is not None:
+            time.sleep(max(0.0, self.start_up.at_s + SHORTEST_S - time.monotonic()))
+        self.others_at_start_up = used_by_others(self.start_up, self._cpu_times())
+
+    def _cpu_times(self) -> CpuTimes | None:
+        return cpu_times(time.monotonic(), members=self.members)
 
     def busy(self, device: Device) -> tuple[bool | None, str | None]:
         """Return whether others use the device, None if it can't be told, and a sentence on it."""
         if device.kind == "cpu":
-            others = self.others_at_start_up or 0.0
+            others = self.others_at_start_up
+            if others is None:
+                return None, "whether others use the CPUs isn't known: /proc/stat can't be read"
             used = f"other processes kept {others:.1f} CPUs busy while this pass started up"
             return others > BUSY_CPUS, used
         found = [in_use(one) for one in self.on_devices]
@@ -66,7 +75,7 @@ class Conditions:
             "devices_at_start_up": self.on_devices,
             "cards_before": self._states(),
         }
-        self.first = cpu_times(time.monotonic())
+        self.first = self._cpu_times()
 
     def _states(self) -> list[dict[str, Any] | None]:
         return [gpu_state(card["kind"], card["uuid"]) for card in self.cards]
@@ -78,7 +87,7 @@ class Conditions:
         after it; on a CPU the one answer is why there is none.
         """
         after = self._states()
-        others = used_by_others(self.first, cpu_times(time.monotonic()))
+        others = used_by_others(self.first, self._cpu_times())
         ends = list(zip(self.values["cards_before"], after, strict=True)) or [(None, None)]
         return {
             **self.values,

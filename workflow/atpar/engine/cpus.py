@@ -2,11 +2,14 @@
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
+SHORTEST_S = 0.2
+"""The kernel counts in ticks of 1/100 s: over less than this they tell nothing."""
 
 
 def usable_cpus(affinity: int | None = None, cgroup: Path = CGROUP, proc: Path = PROC) -> int:
@@ -64,32 +67,44 @@ def _quota(folder: Path) -> float | None:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """CPU time used on the whole machine and by this process, in seconds since a fixed start."""
+    """CPU time used on the whole machine and by this pass, in seconds since a fixed start."""
 
     machine_s: float
     own_s: float
     at_s: float
 
 
-def cpu_times(at_s: float, proc: Path = PROC) -> CpuTimes | None:
-    """Read the machine's and this process's CPU time, None where it can't be read."""
+def cpu_times(at_s: float, proc: Path = PROC, members: Sequence[int] = ()) -> CpuTimes | None:
+    """Read the machine's and this pass's CPU time, None where it can't be read.
+
+    The pass is this process, the processes that it has waited for, and the `members` of its crew.
+    """
     try:
         fields = (proc / "stat").read_text().splitlines()[0].split()[1:9]
     except (OSError, IndexError):
         return None
     user, nice, system, _idle, _iowait, irq, softirq, _steal = map(int, fields)
     busy = user + nice + system + irq + softirq
-    own = os.times()
     ticks = os.sysconf("SC_CLK_TCK")
-    return CpuTimes(busy / ticks, own.user + own.system, at_s)
+    crew = sum(_ticks_of(proc / str(member)) for member in members)
+    return CpuTimes(busy / ticks, sum(os.times()[:4]) + crew / ticks, at_s)
+
+
+def _ticks_of(process: Path) -> int:
+    """Return the CPU time of a process and of those that it has waited for, 0 if it is gone."""
+    try:
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))
 
 
 def used_by_others(start: CpuTimes | None, stop: CpuTimes | None) -> float | None:
     """Return how many CPUs other processes kept busy on average between two readings.
 
-    The kernel counts in ticks of 1/100 s, so spans below about a second give a coarse figure.
+    Spans below about a second give a coarse figure.
     """
-    if start is None or stop is None or stop.at_s - start.at_s < 0.2:
+    if start is None or stop is None or stop.at_s - start.at_s < SHORTEST_S:
         return None
     others = (stop.machine_s - start.machine_s) - (stop.own_s - start.own_s)
     return max(0.0, round(others / (stop.at_s - start.at_s), 3))

@@ -53,6 +53,11 @@ class Crew:
             for number in range(1, job.processes)
         ]
 
+    @property
+    def processes(self) -> list[int]:
+        """The process ids of the members."""
+        return [member.pid for member in self._members]
+
     def wait_until_ready(self) -> None:
         """Return when every member has its model warm."""
         for number in range(len(self._members)):

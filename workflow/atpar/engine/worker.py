@@ -100,6 +100,7 @@ def _run(attempt: Attempt, path: Path) -> None:
     conditions = Conditions()
     conditions.look_at_devices(_cards(job))
     crew = Crew(job, path)
+    conditions.members = crew.processes
     part = Part(job, 0, attempt.phases, progress.enter)
     attempt.part = part
     part.load()
