@@ -120,6 +120,18 @@ def test_half_precision_is_packed_within_its_tolerance():
     torch.testing.assert_close(found, expected, atol=0.3, rtol=0.1)
 
 
+@pytest.mark.parametrize(("precision", "packs"), [("highest", False), ("high", True)])
+def test_tf32_is_packed_within_the_tolerance_of_its_digits(monkeypatch, precision, packs):
+    logits = Packing.logits
+    monkeypatch.setattr(Packing, "logits", lambda *given: logits(*given) + 0.005)
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: precision)
+    if packs:
+        Packing(small_model("bert"), flash=False)
+    else:
+        with pytest.raises(Refused, match="other logits for packed entries"):
+            Packing(small_model("bert"), flash=False)
+
+
 def test_no_score_of_the_whole_row_is_ever_made(monkeypatch):
     """Attention sees single entries, those of equal length in one call."""
     model = small_model("bert")
