@@ -4,11 +4,18 @@ One campaign for both, measured once: two variants on one offer, one repetition,
 of two. So few durations never reach the level of the rank test, so the options are always tied.
 """
 
+import importlib.util
 import json
+from pathlib import Path
 
 import pytest
 
 from atpar.journal import journal
+
+_path = Path(__file__).with_name("carrying.py")
+_spec = importlib.util.spec_from_file_location("carrying", _path)
+carrying = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(carrying)
 
 DECISION = "results/small/decision.json"
 
@@ -77,3 +84,15 @@ def test_a_tied_series_extends_itself_to_the_sealed_limit_and_no_further(several
     decision = json.loads((workspace.results / "decision.json").read_text())
     assert decision["outcome"] == "tied"
     assert "The sealed limit of 2 repetitions is reached" in decision["next_step"]
+
+
+def test_a_round_that_a_node_granted_itself_is_decided_from_elsewhere(several, tmp_path):
+    node, _, _ = several
+    node.snakemake("export")
+    checkout = carrying.laptop(node, tmp_path / "laptop")
+    carrying.hand_in(node.results / "export/one-thread.zip", checkout)
+    checkout.snakemake(DECISION)
+    expected, found = carrying.balance(node), carrying.balance(checkout)
+    assert {one["admissible"] for one in found["decision"]["options"]} == {True}
+    for part, value in expected.items():
+        assert found[part] == value, part

@@ -16,14 +16,6 @@ and the files of the offers elsewhere.
 from importlib.util import find_spec
 
 from atpar.carry.export import state
-from atpar.carry.receipts import look
-
-CARRIED = look(
-    Path(RESULTS),
-    [offer.offer for offer in PLAN.offers],
-    HERE,
-    shared=CAMPAIGN.shared is not None,
-)
 
 for fault in CARRIED.faults:
     logger.warning(fault)
@@ -108,12 +100,17 @@ if CAMPAIGN.shared:
         )
 
     def shared_elsewhere(offers):
-        """Return the passes in the shared storage that this machine doesn't have."""
+        """Return the passes in the shared storage that this machine doesn't have.
+
+        Also of rounds that another machine granted itself.
+        """
+        extension = CAMPAIGN.protocol.extension
+        most = extension.limit if extension.mode == "automatic" else PLAN.repetitions
         return [
             (offer, variant, repetition)
             for offer in offers
             for variant in VARIANTS
-            for repetition in range(1, PLAN.repetitions + 1)
+            for repetition in range(1, most + 1)
             if not Path(f"{RESULTS}/passes/{offer}/{variant}/{repetition}.json").exists()
             and shared_pass(offer, variant, repetition).flags["storage_object"].exists()
         ]

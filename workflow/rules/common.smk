@@ -22,6 +22,7 @@ from atpar.calendar.cap import check_cap
 from atpar.calendar.measured import as_row
 from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
+from atpar.carry.receipts import look, with_measured_rounds
 from atpar.config.load import load_plan
 from atpar.config.overrides import with_overrides
 from atpar.engine.identify import Card, offer_here, visible_gpus
@@ -40,7 +41,6 @@ try:
     PLAN = load_plan(with_overrides(config, workflow.config_settings.config_args or ()))
     TARIFFS = load_tariffs(PLAN.campaign.tables.tariffs)
     check_offers_priced(PLAN, TARIFFS)
-    check_cap(PLAN)
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
     check_seal(
@@ -74,6 +74,19 @@ def found_here():
 
 HERE = found_here() if CAMPAIGN.here == "auto" else PLAN.here
 VARIANTS = tuple(variant.variant for variant in PLAN.variants)
+CARRIED = look(
+    Path(RESULTS),
+    [offer.offer for offer in PLAN.offers],
+    HERE,
+    shared=CAMPAIGN.shared is not None,
+)
+PLAN = with_measured_rounds(PLAN, CARRIED)
+
+try:
+    check_cap(PLAN)
+except AtparError as error:
+    raise WorkflowError(str(error)) from None
+
 PLACES = {
     (place.offer, place.variant, place.repetition): place
     for place in schedule(HERE, VARIANTS, PLAN.repetitions)

@@ -16,7 +16,11 @@ from atpar.carry import commit
 from atpar.carry.archive import read_manifest
 from atpar.carry.export import export_pass, export_share
 from atpar.carry.merge import merge_shares
-from atpar.carry.receipts import look
+from atpar.carry.receipts import look, with_measured_rounds
+from atpar.config.campaign import Campaign
+from atpar.config.load import Plan
+from atpar.config.offers import Offer
+from atpar.config.variants import Variant
 from atpar.errors import AtparError
 from atpar.journal import journal
 from atpar.journal.attempts import read_attempts
@@ -460,6 +464,33 @@ def test_what_waits_is_promised_and_known_as_taken_in_afterwards(node, laptop, c
     assert not look(laptop.results, ["a", "b"], ["b"]).evaluates_only
     os.utime(archive)
     assert look(laptop.results, ["a"], ["a"]).promised == frozenset()
+
+
+def planned(mode, limit, variant="b1"):
+    rule = {"mode": mode, "limit": limit}
+    campaign = Campaign(
+        campaign="three",
+        corpus={"files": ["corpus.csv"]},
+        model={"path": "model"},
+        protocol={"tolerance": {"reference": variant}, "extension": rule},
+    )
+    offer = Offer(offer="a", provider="acme", gpu="card")
+    return Plan(campaign, (Variant(variant=variant, batch_size=1),), (offer,))
+
+
+def test_rounds_that_a_node_granted_itself_come_with_its_records(node, laptop, configured):
+    archive = hand_in(packed(node("a").measure("a", *range(1, 8)), "a"), laptop)
+    for _ in ("promised", "taken in"):
+        carried = look(laptop.results, ["a"], [])
+        for plan, repetitions in (
+            (planned("automatic", 10), 7),
+            (planned("automatic", 6), 6),
+            (planned("automatic", 10).with_granted(3), 8),
+            (planned("automatic", 10, variant="b8"), 5),
+            (planned("propose", 10), 5),
+        ):
+            assert with_measured_rounds(plan, carried).repetitions == repetitions
+        merge_shares([archive], laptop.results, configured())
 
 
 def test_a_laptop_needs_no_corpus_before_it_fetches(laptop):

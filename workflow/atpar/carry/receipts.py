@@ -4,7 +4,7 @@ Light: it is imported while the Snakefile is parsed, and only shares that weren'
 opened, for their manifest alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from atpar.canonical import digest, read_json
 from atpar.carry.archive import read_manifest
 from atpar.carry.commit import pending
 from atpar.carry.layout import IDENTITY, NEEDED, place_of
+from atpar.config.load import Plan
 from atpar.errors import AtparError
 
 INCOMING, MERGED = "incoming", "merged"
@@ -44,6 +45,35 @@ class Carried:
         """Return the receipts that concern an offer, or any offer."""
         lists = self.of_offer.values() if offer is None else [self.of_offer.get(offer, ())]
         return sorted({str(receipt) for receipts in lists for receipt in receipts})
+
+    def last_repetition(self, offers: Collection[str], variants: Collection[str]) -> int:
+        """Return the last repetition of these that has a record, there or promised; 0: none."""
+        paths = [*self.results.glob("passes/*/*/*.json"), *map(Path, self.promised)]
+        places = [place_of(path.relative_to(self.results).as_posix()) for path in paths]
+        return max(
+            (
+                place.repetition
+                for place in places
+                if place and place.kind == "record"
+                if place.offer in offers and place.variant in variants
+            ),
+            default=0,
+        )
+
+
+def with_measured_rounds(plan: Plan, carried: Carried) -> Plan:
+    """Return the plan with every round that was measured under the sealed rule `automatic`.
+
+    A node that grants itself a round says so in a file of its own, which no share holds: a share
+    brings that round's records, here they are what tells of it.
+    """
+    protocol = plan.campaign.protocol
+    if protocol.extension.mode != "automatic":
+        return plan
+    offers = [offer.offer for offer in plan.offers]
+    last = carried.last_repetition(offers, [variant.variant for variant in plan.variants])
+    rounds = min(last, protocol.extension.limit) - protocol.repetitions
+    return plan.with_granted(max(plan.granted, rounds))
 
 
 def receipt_of(results: Path, archive: Path) -> Path:
