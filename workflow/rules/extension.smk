@@ -7,7 +7,7 @@ depends on it as a file and no earlier pass is measured again.
 
 import atexit
 
-from atpar.decision.extension import grant, is_command, start_over
+from atpar.decision.extension import grant, is_command, repeatable, start_over
 
 
 def extend_series():
@@ -15,14 +15,19 @@ def extend_series():
     if CAMPAIGN.protocol.extension.mode != "automatic" or not workflow.is_main_process:
         return
     try:
-        check_cap(PLAN.with_granted(PLAN.granted + 1))
+        check_cap(PLAN.with_granted(PLAN.repetitions_added + 1))
     except AtparError as error:
         logger.warning(f"the series isn't extended: {error}")
         return
     granted = grant(Path(RESULTS), HERE, PLAN.repetitions)
     if granted:
         logger.info(granted)
-        if is_command():
+        if not repeatable(workflow.dag_settings):
+            logger.info(
+                "what this command forces to run would be measured again, so it isn't repeated: run "
+                "snakemake again, without --force, --forceall or --forcerun, to measure that round"
+            )
+        elif is_command():
             # At exit, when the working directory isn't locked any more.
             atexit.register(start_over)
 

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from snakemake.settings.types import DAGSettings
 
 from atpar.config.granted import FILE, granted_rounds
-from atpar.decision.extension import grant
+from atpar.decision.extension import grant, repeatable
 from atpar.errors import AtparError
 from atpar.journal import journal
 
@@ -32,10 +33,10 @@ def test_a_tie_is_granted_one_more_round_for_all(recorded):
     assert (event["event"], event["repetition"]) == ("extended", 4)
     assert event["seal_digest"] == campaign.digests["seal_digest"]
     assert sorted(event["tied"]) == ["b1 on card", "b4 on card"]
-    assert granted_rounds(campaign.folder) == 1
+    assert granted_rounds(campaign.folder, 3) == 1
     # The decision is still of three repetitions: it asks for nothing more.
     assert grant(campaign.folder, ["card"], 4) is None
-    assert granted_rounds(campaign.folder) == 1
+    assert granted_rounds(campaign.folder, 3) == 1
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_a_tie_is_granted_one_more_round_for_all(recorded):
 def test_nothing_is_granted_beyond_the_rule_or_where_others_measure(recorded, rule, here):
     campaign, _ = tied(recorded, extension=rule)
     assert grant(campaign.folder, here, 3) is None
-    assert granted_rounds(campaign.folder) == 0
+    assert granted_rounds(campaign.folder, 3) == 0
 
 
 def test_a_series_whose_control_is_told_apart_is_not_extended(recorded):
@@ -73,19 +74,28 @@ def test_a_choice_asks_for_nothing_more(recorded):
 
 def test_before_any_decision_nothing_is_granted(tmp_path):
     assert grant(tmp_path, ["card"], 3) is None
-    assert granted_rounds(tmp_path) == 0
+    assert granted_rounds(tmp_path, 3) == 0
 
 
 def test_a_torn_line_grants_nothing_and_a_damaged_one_is_named(tmp_path):
     path = tmp_path / FILE
     path.parent.mkdir()
-    whole = json.dumps({"event": "extended"})
+    whole = json.dumps({"event": "extended", "repetition": 4})
+    other = json.dumps({"event": "extended", "repetition": 5})
     path.write_text(f'{whole}\n{{"event": "ext')
-    assert granted_rounds(tmp_path) == 1
+    assert granted_rounds(tmp_path, 3) == 1
     # The next writer closes a torn line with an event of its own, which is no round.
     torn = json.dumps({"event": "torn", "bytes": 14})
-    path.write_text(f"{whole}\n{torn}\n{whole}\n")
-    assert granted_rounds(tmp_path) == 2
+    path.write_text(f"{whole}\n{torn}\n{other}\n")
+    assert granted_rounds(tmp_path, 3) == 2
     path.write_text(f"{whole}\n[]\n{whole}\n")
     with pytest.raises(AtparError, match="line 2: not a JSON object"):
-        granted_rounds(tmp_path)
+        granted_rounds(tmp_path, 3)
+
+
+@pytest.mark.parametrize(
+    "forced", [{"forcerun": {"measure_pass"}}, {"forceall": True}, {"forcetargets": True}]
+)
+def test_a_command_that_forces_passes_is_not_repeated(forced):
+    assert repeatable(DAGSettings())
+    assert not repeatable(DAGSettings(**forced))

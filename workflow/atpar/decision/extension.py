@@ -3,7 +3,7 @@
 The stages are planned when the Snakefile is parsed, so a round can't be added to a run under way.
 It is granted at the end of a run that decided, in an append-only file that the next parse reads;
 Snakemake then starts over with the same arguments and finds the new round's passes to be measured,
-and no earlier one.
+and no earlier one; a command that forces passes to be measured again isn't repeated.
 """
 
 import os
@@ -63,6 +63,14 @@ def grant(results: Path, here: Collection[str], repetitions: int) -> str | None:
         f"{' and '.join(tied)} aren't told apart after {repetitions} repetitions: one more round "
         f"for all variants, as the sealed rule says (up to {protocol['extension']['limit']})"
     )
+
+
+def repeatable(settings: Any) -> bool:
+    """Return whether the command measures only what is missing, and may therefore run again.
+
+    `settings` are Snakemake's DAG settings. What a command forces is forced each time it runs.
+    """
+    return not (settings.forcerun or settings.forceall or settings.forcetargets)
 
 
 def start_over() -> None:
