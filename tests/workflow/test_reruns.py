@@ -8,8 +8,8 @@ import os
 
 import pytest
 
-DECIDE = {"decide": 1, "render_report": 1}
-MONEY = {"keep_ledger": 1, "look_ahead": 1, **DECIDE}
+DECIDE = {"decide": 1, "look_ahead": 1, "render_report": 1}
+MONEY = {"keep_ledger": 1, **DECIDE}
 CALENDAR = {"plan_calendar": 1, **MONEY}
 SUMMARY = {"summarise_passes": 1, "separate_options": 1, **MONEY}
 BALANCE = {"tabulate_attempts": 1, **SUMMARY, **CALENDAR}

@@ -165,7 +165,7 @@ rule look_ahead:
         attempts=f"{RESULTS}/attempts.csv",
         records=pass_records(),
         summary=f"{RESULTS}/summary.csv",
-        balance=f"{RESULTS}/balance.csv",
+        decision=f"{RESULTS}/decision.json",
         ledger=f"{RESULTS}/ledger.csv",
         windows=f"{RESULTS}/window.csv",
         model=f"{RESULTS}/model/fingerprint.json",

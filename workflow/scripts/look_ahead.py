@@ -8,7 +8,7 @@ with stage(snakemake) as settings:
         attempts=snakemake.input.attempts,
         records=list(snakemake.input.records),
         summary=snakemake.input.summary,
-        balance=snakemake.input.balance,
+        decision=snakemake.input.decision,
         ledger=snakemake.input.ledger,
         windows=snakemake.input.windows,
         reference=snakemake.input.get("reference"),

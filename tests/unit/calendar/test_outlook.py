@@ -41,6 +41,15 @@ def table(path, header, lines):
     return path
 
 
+def decided(folder, *against):
+    """Write a decision in which the options `against` aren't admissible."""
+    options = [
+        {"offer": offer, "variant": variant, "admissible": (offer, variant) not in against}
+        for offer, variant, _ in OPTIONS
+    ]
+    (folder / "decision.json").write_text(json.dumps({"options": options}), encoding="utf-8")
+
+
 @pytest.fixture
 def folder(tmp_path):
     lengths = [10] * 600 + [80] * 300 + [300] * 100
@@ -67,12 +76,7 @@ def folder(tmp_path):
         "offer,variant,entries,startup_median_s,metric_value",
         [f"{offer},{variant},1000,5,0.9" for offer, variant, _ in OPTIONS],
     )
-    table(
-        tmp_path / "balance.csv",
-        "offer,variant,engaged_amount,deliverables_accepted,covers_window",
-        [f"{offer},{variant},{220 if offer == 'rtx' else 2071}.00,{int(variant != 'x')},true"
-         for offer, variant, _ in OPTIONS],
-    )  # fmt: skip
+    decided(tmp_path)
     table(tmp_path / "ledger.csv", "offer,amount", ["rtx,220.00", "b200,2071.00", "rtx,"])
     table(
         tmp_path / "window.csv",
@@ -87,7 +91,7 @@ def look(folder, production=None, tokens=None, records=(), reference=True):
         attempts=folder / "attempts.csv",
         records=records,
         summary=folder / "summary.csv",
-        balance=folder / "balance.csv",
+        decision=folder / "decision.json",
         ledger=folder / "ledger.csv",
         windows=folder / "window.csv",
         reference=reference and folder / "reference.parquet",
@@ -164,10 +168,14 @@ def test_without_the_corpus_at_hand_there_are_curves_and_no_forecast(folder):
     assert ways[0] == ways[1] and len(rows(folder / "breakeven.csv")) == 4 * 49
 
 
-def test_options_that_were_not_accepted_stay_out_of_the_curves(folder):
-    text = (folder / "balance.csv").read_text(encoding="utf-8")
-    (folder / "balance.csv").write_text(text.replace("b8,220.00,1", "b8,220.00,0"), "utf-8")
-    look(folder)
+def test_options_that_are_not_admissible_are_never_the_cheapest(folder):
+    decided(folder, ("rtx", "b8"), ("b200", "b8"))
+    found, outlook = look(folder, {"entries": 1_000_000, "buckets": None})
+    assert {one["variant"] for one in outlook["cheapest_by_load"]} == {"b1"}
+    repaid = outlook["deciding"]["repaid"]
+    assert [(one["instead_of"], one["chosen"]) for one in repaid] == [("b200/b1", "rtx/b1")]
+    # Their own load is forecast all the same.
+    assert ("rtx", "b8") in found
     curves = {(row["offer"], row["variant"]) for row in rows(folder / "breakeven.csv")}
     assert ("rtx", "b8") not in curves and ("rtx", "b1") in curves
 

@@ -48,7 +48,7 @@ def look_ahead(
     attempts: str | Path,
     records: Sequence[str | Path],
     summary: str | Path,
-    balance: str | Path,
+    decision: str | Path,
     ledger: str | Path,
     windows: str | Path,
     reference: str | Path | None,
@@ -68,7 +68,8 @@ def look_ahead(
     """Write forecast.csv, breakeven.csv and outlook.json.
 
     `reference` is corpus/reference.parquet; None where the corpus isn't at hand: then a load is one
-    of entries as long as the corpus', and none is forecast. `usual` is the variant that one would
+    of entries as long as the corpus', and none is forecast. Only options that `decision` finds
+    admissible are compared with each other. `usual` is the variant that one would
     have taken without a campaign.
     """
     books = Books(currency, dict(rates))
@@ -102,12 +103,12 @@ def look_ahead(
                 _forecast_row(pace, guess, count, padded, plans[offer], known[offer], books)
             )
     write_table(forecast_table, rows, FORECAST)
-    accepted = {
-        (row["offer"], row["variant"])
-        for row in read_rows(balance)
-        if int(row["deliverables_accepted"])
+    admissible = {
+        (one["offer"], one["variant"])
+        for one in read_json(decision)["options"]
+        if one["admissible"]
     }
-    choices = ways([one for one in paces if (one.offer, one.variant) in accepted], plans, known)
+    choices = ways([one for one in paces if (one.offer, one.variant) in admissible], plans, known)
     write_table(curves_table, [_dated(row, currency) for row in curves(choices, books)], CURVES)
     spent = _spent(read_rows(ledger))
     write_json(
@@ -121,7 +122,7 @@ def look_ahead(
                 "amount": str(spent),
                 "currency": currency,
                 "text": f"The campaign itself engages {spent} {currency}, every rental once.",
-                "repaid": repaid(spent, paces, accepted, usual, plans, known, books),
+                "repaid": repaid(spent, paces, admissible, usual, plans, known, books),
             },
         },
     )

@@ -16,13 +16,13 @@ MILLION = 1_000_000
 def repaid(
     spent: Decimal,
     paces: Sequence[Pace],
-    accepted: set[tuple[str, str]],
+    admissible: set[tuple[str, str]],
     reference: str,
     offers: Mapping[str, Offer],
     tariffs: Mapping[str, Sequence[Tariff]],
     books: Books,
 ) -> list[dict[str, Any]]:
-    """Return, for each accepted option dearer than the cheapest, the load that repays the campaign.
+    """Return, for each admissible option dearer than the cheapest, the load that repays it all.
 
     Compared are the costs of a million entries while paid time is used up. The reference variant
     is what one would have used without a campaign, so its options come first.
@@ -31,7 +31,7 @@ def repaid(
     for pace in paces:
         own = [one for one in tariffs[pace.offer] if one.billing == offers[pace.offer].billing]
         rate = hourly_rate(own, offers[pace.offer].lots, books)
-        if (pace.offer, pace.variant) in accepted and rate is not None:
+        if (pace.offer, pace.variant) in admissible and rate is not None:
             costs.append((per_million(rate, pace.seconds), pace.offer, pace.variant))
     if not costs:
         return []

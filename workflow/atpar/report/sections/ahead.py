@@ -97,7 +97,7 @@ def _cheapest(outlook: dict[str, Any], currency: str) -> Table:
         }
         for one in outlook.get("cheapest_by_load") or []
     ]
-    absent = "outlook.json isn't there." if not outlook else "No option was accepted and priced."
+    absent = "outlook.json isn't there." if not outlook else "No option is admissible and priced."
     return table(
         "stretches",
         "What is cheapest at which load (forecast). Certain: it stays so at both ends of the "
