@@ -26,7 +26,11 @@ KINDS = {
     "regression": {"problem_type": "regression", "names": ["size"]},
 }
 ASKED = {
-    "multi_label": {"metric": "micro_f1", "metrics": ["accuracy", "samples_f1", "f1[round]"]},
+    "multi_label": {
+        "metric": "micro_f1",
+        "metrics": ["accuracy", "samples_f1", "f1[round]"],
+        "subgroup_values": {"label": ["round", "bitter"]},
+    },
     "binary": {"metric": "accuracy", "metrics": ["mcc", "neg_log_loss"]},
     "regression": {"metric": "neg_mae", "metrics": ["r2", "spearman"], "minimum": -0.5},
 }
@@ -145,6 +149,8 @@ def test_a_pass_of_every_head_is_predicted_checked_and_judged(campaign, kind):
         assert values["micro_f1"] == pytest.approx(sk.f1_score(*flags, average="micro"))
         groups = {one["value"]: one["entries"] for one in quality["subgroups"]}
         assert groups["round"] == sum("round" in one for one in answers)
+        # Declared, and absent.
+        assert groups["bitter"] == 0
     assert (quality["interval"]["low"], quality["interval"]["high"]) == (0.0, 0.0)
 
 

@@ -157,6 +157,8 @@ def own_module(tmp_path, monkeypatch):
         "    return float((scores.max(axis=1) * (reference == predicted)).mean())\n"
         "def nothing(*given):\n    return None\n"
         "def broken(*given):\n    raise ValueError('no such thing')\n"
+        "def rare(reference, *given):\n"
+        "    if 'b' not in list(reference):\n        raise ValueError('no b')\n    return 1.0\n"
     )
     monkeypatch.chdir(tmp_path)
     yield
@@ -183,6 +185,15 @@ def test_an_own_metric_may_be_undefined_and_its_faults_are_named():
         metric("my_metric:absent", given_)
     with pytest.raises(AtparError, match="no_such_module"):
         metric("no_such_module:f", given_)
+
+
+@pytest.mark.usefixtures("own_module")
+def test_an_own_metric_that_does_not_bear_a_draw_has_no_interval():
+    given_ = entries([0] * 9 + [1], [0] * 10, other=entries([0] * 9 + [1], [0] * 10))
+    assert metric("my_metric:rare", given_).value == 1.0
+    found = difference_interval("my_metric:rare", given_, seed=0)
+    assert (found["low"], found["high"]) == (None, None)
+    assert "of entries drawn again: metric my_metric:rare: ValueError: no b" in found["reason"]
 
 
 @pytest.mark.parametrize("name", sorted(DIRECT))

@@ -77,11 +77,12 @@ def read_answers(reference: Path, model: dict[str, Any], protocol: dict[str, Any
                 "`corpus.label_map`"
             )
     groups = []
+    expected = protocol.get("subgroup_values") or {}
     for name in protocol["subgroups"]:
         if name == "label" and head.answer == "multiple" and codes is not None:
-            groups += label_groups(codes, head.labels)
+            groups += label_groups(codes, head.labels, expected.get(name, ()))
         else:
-            groups += subgroups(reference, [name], present, protocol.get("subgroup_values"))
+            groups += subgroups(reference, [name], present, expected)
     rule = protocol["reproduction"]
     return Answers(
         reference,

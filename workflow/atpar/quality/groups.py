@@ -1,6 +1,6 @@
 """Subgroups: the entries that share a value of a column of the reference table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,23 +59,30 @@ def subgroups(
             if len(rows)
         ]
         yield from sorted(parts, key=lambda part: part.rows[0])
-        found = {part.value for part in parts}
-        for value in dict.fromkeys((expected or {}).get(name, ())):
-            if value not in found:
-                yield Group(name, value, NOTHING)
+        yield from _absent(name, parts, (expected or {}).get(name, ()))
 
 
-def label_groups(flags: np.ndarray, labels: Sequence[str]) -> list[Group]:
+def label_groups(
+    flags: np.ndarray, labels: Sequence[str], expected: Sequence[str] = ()
+) -> list[Group]:
     """Return the entries that have each label, where an entry has several, or none.
 
-    Such groups overlap; entries without any label are a group of their own.
+    Such groups overlap; entries without any label are a group of their own. `expected` are labels
+    that are listed even where no entry has them.
     """
     parts = [
         Group("label", label, np.flatnonzero(column))
         for label, column in zip(labels, flags.T, strict=True)
     ]
     parts.append(Group("label", ABSENT, np.flatnonzero(~flags.any(axis=1))))
-    return [part for part in parts if len(part.rows)]
+    found = [part for part in parts if len(part.rows)]
+    return [*found, *_absent("label", found, expected)]
+
+
+def _absent(name: str, parts: Iterable[Group], expected: Iterable[str]) -> list[Group]:
+    """Return an empty group for each expected value that no entry has."""
+    found = {part.value for part in parts}
+    return [Group(name, value, NOTHING) for value in dict.fromkeys(expected) if value not in found]
 
 
 def rows_of(reference: Path, name: str, value: str) -> np.ndarray:

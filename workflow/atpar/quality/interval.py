@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from atpar.errors import AtparError
 from atpar.quality.metrics import CLASS_METRIC, Entries, class_code
 from atpar.quality.resample import CELLS, RESAMPLES, drawn_differences
 
@@ -36,7 +37,11 @@ def difference_interval(name: str, entries: Entries, seed: int) -> dict[str, Any
         return {**empty, "reason": "the corpus has no reference answers"}
     statistic = _statistic(name, entries)
     if statistic is None:
-        differences = drawn_differences(name, entries, seed)
+        try:
+            differences = drawn_differences(name, entries, seed)
+        except AtparError as error:
+            # A metric of one's own may not bear what a draw leaves out, such as a rare class.
+            return {**empty, "reason": f"of entries drawn again: {error}"}
     else:
         differences = _differences(statistic, entries, np.random.default_rng(seed))
     if not len(differences):
