@@ -128,6 +128,17 @@ def test_margins_say_how_far_things_may_move():
     assert "0.0200 higher" in found["threshold"]["text"]
 
 
+def test_storage_is_paid_for_a_longer_window_too():
+    prices = [tariff("100.00", 7, storage_per_gb_month=Decimal("0.10"))]
+    rentals = {"a": engage(offer("a", term_days=7, storage_gb="730"), prices, 96 * HOUR)}
+    # The rental, 9.60 of storage (0.10 an hour) and 3.00 of other expenses: 2.40 less than b.
+    best = Standing("a", "b1", Decimal("112.60"), 0.90)
+    other = Standing("b", "b1", Decimal("115.00"), 0.90)
+    price, duration = flip_margins(best, [other], rentals, prices, USD, None)
+    assert price["what"] == "price" and duration["what"] == "duration"
+    assert float(duration["margin"]) == pytest.approx(24, abs=0.1)
+
+
 def test_one_offer_alone_has_no_price_to_flip():
     found = margins(Standing("a", "b1", Decimal("100.00"), 0.90),
                     Standing("a", "b8", Decimal("100.00"), 0.90))  # fmt: skip
@@ -136,8 +147,8 @@ def test_one_offer_alone_has_no_price_to_flip():
 
 def test_the_load_that_repays_the_campaign():
     paces = [Pace("a", "b1", HOUR, 0.0036, 0.0036, 0.0036), Pace("a", "b8", HOUR, 0.0018, 0, 0)]
-    accepted = {("a", "b1"), ("a", "b8")}
-    found = repaid(Decimal("20.00"), paces, accepted, "b1", {"a": offer("a", "hourly")},
+    admissible = {("a", "b1"), ("a", "b8")}
+    found = repaid(Decimal("20.00"), paces, admissible, "b1", {"a": offer("a", "hourly")},
                    {"a": [tariff("10.00")]}, USD)  # fmt: skip
     assert found[0]["instead_of"] == "a/b1" and found[0]["chosen"] == "a/b8"
     assert found[0]["saving_per_million_entries"] == "5.00"

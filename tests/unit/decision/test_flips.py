@@ -110,3 +110,35 @@ def test_what_is_not_known_of_the_spending_is_named(two_offers):
 def test_an_offer_without_a_price_is_refused(two_offers):
     with pytest.raises(AtparError, match="no price for acme other"):
         answer(two_offers, tariff="\n".join(TARIFF.splitlines()[:-1]))
+
+
+def test_the_minimum_may_rise_to_the_worst_pass(recorded):
+    campaign = recorded(prices={"card": recorded.price("110.00")})
+    campaign.add_option("b1", STEADY[:4])
+    worse = campaign.table(campaign.wrong([1, 2]))
+    campaign.add_pass("b1", 5, table=worse, main_time_s=STEADY[4], wall_time_s=14.0)
+    made, text = answer(campaign, ledger="offer,item,amount\ncard,rental: passes,110.00\n")
+    (margin,) = made.margins
+    # 0.90 in four of five passes, the minimum is 0.85.
+    assert margin.what == "threshold" and float(margin.margin) == pytest.approx(0.04)
+    assert "reaches 0.8900 in its worst pass" in text
+
+
+def test_several_deliverables_have_no_single_margin_of_the_minimum(recorded):
+    parts = ["east"] * 100 + ["west"] * 100
+    campaign = recorded(
+        protocol={"deliverable_column": "region", "deliverables": ["east", "west"]},
+        columns={"region": parts},
+        prices={"card": recorded.price("110.00")},
+    )
+    campaign.add_option("b1", STEADY)
+    made, _ = answer(campaign, ledger="offer,item,amount\ncard,rental: passes,110.00\n")
+    assert (made.outcome, made.margins) == ("chosen", [])
+
+
+def test_an_option_that_failed_more_often_is_no_rival_of_the_pass(two_offers):
+    two_offers.add_pass("b4", 1, status="error")
+    two_offers.add_option("b4", [9.0, 9.1, 9.2, 8.9, 8.8], attempt_number=2)
+    made, _ = answer(two_offers)
+    found = {one.what: one for one in made.margins}
+    assert found["pass"].against == "b1 on card"

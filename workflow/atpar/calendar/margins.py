@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from atpar.money.calculator import Tariff, in_hours, to_cents
-from atpar.money.ledger import Books
-from atpar.money.rental import engage
+from atpar.money.ledger import Books, ledger_rows
+from atpar.money.rental import Rental, engage
 
 LIMIT = 20
 """A window is not tried beyond so many times its length."""
@@ -23,6 +23,7 @@ class Standing:
     variant: str
     engaged: Decimal
     metric_value: float | None
+    """The main metric of its worst pass."""
 
 
 def flip_margins(
@@ -72,13 +73,14 @@ def _price_margin(best, runner, rentals, books) -> list[dict[str, Any]]:
 
 def _duration_margin(best, runner, rentals, tariffs, books) -> list[dict[str, Any]]:
     rental = rentals[best.offer]
-    extra = best.engaged - books.convert(rental.amount, rental.currency)[0]
+    # What doesn't go with the window: expenses, which the balance holds besides.
+    extra = best.engaged - _of_window(rental, books)
 
     def costs_more(window: timedelta) -> bool:
         grown = engage(rental.offer, tariffs, window, rental.stopped)
         if grown.amount is None or not grown.covers:
             return True
-        return books.convert(grown.amount, grown.currency)[0] + extra > runner.engaged
+        return _of_window(grown, books) + extra > runner.engaged
 
     if costs_more(rental.window):
         return []
@@ -115,6 +117,12 @@ def _duration_margin(best, runner, rentals, tariffs, books) -> list[dict[str, An
     ]
 
 
+def _of_window(rental: Rental, books: Books) -> Decimal:
+    """Return what the ledger holds of a rental: its amount, stopped time, storage, transfer."""
+    rows = ledger_rows([rental], {}, [], books)
+    return sum((row.get("amount") or Decimal("0.00") for row in rows), Decimal("0.00"))
+
+
 def _threshold_margin(best: Standing, minimum: float) -> dict[str, Any]:
     margin = best.metric_value - minimum
     return {
@@ -124,8 +132,8 @@ def _threshold_margin(best: Standing, minimum: float) -> dict[str, Any]:
         "margin": f"{margin:.6f}",
         "unit": "of the main metric",
         "text": (
-            f"{best.variant} on {best.offer} reaches {best.metric_value:.4f}; the minimum of "
-            f"{minimum:g} could be {margin:.4f} higher before it is rejected. A threshold moved "
-            "after the fact needs a new evaluation corpus."
+            f"{best.variant} on {best.offer} reaches {best.metric_value:.4f} in its worst pass; "
+            f"the minimum of {minimum:g} could be {margin:.4f} higher before it is rejected. A "
+            "threshold moved after the fact needs a new evaluation corpus."
         ),
     }

@@ -61,7 +61,7 @@ def margins(
         key: Standing(
             *key,
             Decimal(tables.balance[key]["engaged_amount"]),
-            None if not (value := tables.summary[key]["metric_value"]) else float(value),
+            _lowest(tables, key),
         )
         for key in admissible
     }
@@ -72,7 +72,8 @@ def margins(
         paid.rentals,
         paid.tariffs,
         paid.books,
-        tables.protocol["minimum"],
+        # Each deliverable is judged for itself, and the tables hold values of whole passes.
+        tables.protocol["minimum"] if tables.protocol["deliverable_column"] is None else None,
     )
     made = [
         Margin(sentence=one["text"], **{key: one[key] for key in one if key != "text"})
@@ -81,12 +82,22 @@ def margins(
     return made if ranking.tied else [*made, *_pass_margin(tables, best, standings)]
 
 
+def _lowest(tables: Tables, option: Key) -> float | None:
+    """Return the main metric of the worst pass that counts: each one has to reach the minimum."""
+    values = [row["metric_value"] for row in tables.counted(option)]
+    return min((float(value) for value in values if value), default=None)
+
+
 def _pass_margin(tables: Tables, best: Key, standings: Mapping[Key, Standing]) -> list[Margin]:
-    """Return how much slower the choice may get before another option of its cost is quicker."""
+    """Return how much slower the choice may get before another one as good otherwise is quicker.
+
+    Cost and failures come before durations, so only options of equal ones are compared.
+    """
+    failures = tables.summary[best]["failures"]
     medians = {
         key: float(tables.summary[key]["median_s"])
         for key, one in standings.items()
-        if one.engaged == standings[best].engaged
+        if one.engaged == standings[best].engaged and tables.summary[key]["failures"] == failures
     }
     rest = {key: median for key, median in medians.items() if key != best}
     if not rest:
