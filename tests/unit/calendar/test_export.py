@@ -127,6 +127,31 @@ def test_the_plan_of_further_passes_takes_what_the_measured_ones_took(folder, pl
     assert "the calendar is counted from the first pass measured" in text
 
 
+def test_a_plan_that_is_resumed_goes_on_from_now(folder, plan):
+    (folder / "calendar.tsv").write_text(TASKS.replace("2026-10-23T09:00", ""), encoding="utf-8")
+    attempt = {
+        "offer": "rtx",
+        "variant": "b8",
+        "repetition": "1",
+        "started_utc": "2026-11-30T08:00:00Z",
+        "finished_utc": "2026-11-30T09:00:00Z",
+        "wall_time_s": "3600",
+    }
+    given = {"folder": folder, "attempts": [attempt]}
+    # While it goes on, the next pass follows the last.
+    first = datetime(2026, 11, 30, 8, tzinfo=UTC)
+    starts = planned_starts(plan, places(), now=first, **given)
+    assert starts["rtx", "b1", 1][0] == first + timedelta(hours=1)
+    later = first + timedelta(days=1)
+    starts = planned_starts(plan, places(), now=later, **given)
+    assert starts["rtx", "b8", 1][0] == first
+    # Also of an offer that wasn't begun.
+    assert starts["rtx", "b1", 1][0] == starts["b200", "b1", 1][0] == later
+    text = window_summary(plan, places(), now=later, tariffs=_known(), **given)
+    # 23 h between the passes; 2 h before them, 1 h and 1.5 h of passes, 96 h after.
+    assert "123.5 h (2 passes, 1 measured; 23 h idle)" in text
+
+
 def _known():
     from atpar.money.calculator import read_tariffs
 

@@ -25,9 +25,11 @@ def calendars(
     zone: str,
     origin: datetime,
     known: Sequence[str] | None = None,
+    resumed: datetime | None = None,
 ) -> dict[str, list[Entry]]:
     """Return each offer's calendar; passes keep the order in which they are given.
 
+    Passes that weren't attempted start at `resumed` at the earliest.
     `known` are the names in the offers table, where `offers` are only some of them.
     """
     check_offers(tasks, known or offers)
@@ -40,6 +42,7 @@ def calendars(
                 [one for one in passes if one.offer == offer],
                 zone,
                 origin,
+                resumed,
             )
         ]
         for offer in offers
@@ -63,17 +66,24 @@ def offer_calendars(
 
     Where no task has a fixed start, the offer's first pass stands at its actual start and the tasks
     before it are counted back from there; without any attempt the next full hour is the start.
+    With `now`, passes that weren't attempted follow the attempted ones, from `now` on.
     `known` are the names in the offers table, where `offers` are only some of them.
     """
     times = pass_times(planned, [row for row in attempts if row["offer"] in set(offers)])
-    starts = [one.actual_start for one in times if one.actual_start]
-    anywhere = min(starts, default=None)
+    anywhere = min((one.actual_start for one in times if one.actual_start), default=None)
     result: dict[str, list[Entry]] = {}
     for offer in offers:
         own = [one for one in times if one.offer == offer]
-        first = min((one.actual_start for one in own if one.actual_start), default=anywhere)
+        tried = [one for one in own if one.attempts]
+        resumed = now if tried else None
+        if resumed:
+            own = [*tried, *(one for one in own if not one.attempts)]
+        starts = [one.actual_start for one in own if one.actual_start]
+        first = min(starts, default=anywhere and max(anywhere, now or anywhere))
         origin = next_hour(now) if first is None else first - _lead(tasks, own, offer, zone)
-        result |= calendars(tasks, own, [offer], zone, origin, known=known or offers)
+        result |= calendars(
+            tasks, own, [offer], zone, origin, known=known or offers, resumed=resumed
+        )
     return result
 
 

@@ -38,7 +38,8 @@ def plan_calendars(
     """Return the calendars as they are planned, with what `attempts` took in place of assumptions.
 
     `places` are the scheduled passes; None: those of every offer, wherever it is measured. Paths
-    are relative to `folder`; `attempts` are rows as `measured.as_row` gives them.
+    are relative to `folder`; `attempts` are rows as `measured.as_row` gives them. Where there are
+    some, the passes to come start now.
     """
     tasks = read_tasks(folder / plan.campaign.tables.calendar)
     offers = [offer.offer for offer in plan.offers]
@@ -46,6 +47,7 @@ def plan_calendars(
         variants = [variant.variant for variant in plan.variants]
         places = schedule(offers, variants, plan.repetitions)
     planned = [(one.offer, one.variant, one.repetition) for one in places]
+    now = now or datetime.now(UTC)
     return offer_calendars(tasks, planned, attempts, offers, plan.campaign.protocol.zone, now=now)
 
 

@@ -82,25 +82,30 @@ class Window:
 
 
 def plan_offer(
-    tasks: Sequence[Task], passes: Sequence[PassTime], zone: str, origin: datetime
+    tasks: Sequence[Task],
+    passes: Sequence[PassTime],
+    zone: str,
+    origin: datetime,
+    resumed: datetime | None = None,
 ) -> list[Entry]:
     """Return the calendar of one offer, with measured passes in place, beside the first plan.
 
     `tasks` come from `offer_tasks`, `passes` are in the order in which they run. `zone` holds for
     tasks that name none. Tasks that wait for nothing start with the earliest of them that has a
-    fixed start, or at `origin`. AtparError: a circle
-    of dependencies, an end before its start, a fixed start before a dependency ends.
+    fixed start, or at `origin`; passes that weren't attempted start at `resumed` at the earliest.
+    AtparError: a circle of dependencies, an end before its start, a fixed start before a dependency
+    ends.
     """
     assumed = [replace(one, duration=None, basis="assumed") for one in passes]
     planned = _place(tasks, assumed, zone, origin, strict=True)
-    current = _place(tasks, passes, zone, origin, strict=False)
+    current = _place(tasks, passes, zone, origin, strict=False, resumed=resumed)
     return [
         replace(entry, planned_start=first.start, planned_end=first.end)
         for entry, first in zip(current, planned, strict=True)
     ]
 
 
-def _place(tasks, passes, zone, origin, *, strict: bool) -> list[Entry]:
+def _place(tasks, passes, zone, origin, *, strict: bool, resumed=None) -> list[Entry]:
     """Place each task; `strict` refuses what a later measurement may bring about."""
     first = [_instant(one, "start", zone) for one in tasks if one.start and not one.before]
     origin = min(first, default=origin)
@@ -117,12 +122,14 @@ def _place(tasks, passes, zone, origin, *, strict: bool) -> list[Entry]:
                     f"{_latest(task, entries)!r} ends only at {ready}"
                 )
             start = max(stated, start) if ends else stated
-        entries[task.task] = _lines(task, passes, start, zone, strict=strict)
+        entries[task.task] = _lines(task, passes, start, zone, strict, resumed)
     # In the order of the table, so that a person finds the rows again.
     return [entry for task in tasks for entry in entries[task.task]]
 
 
-def _lines(task: Task, passes, start: datetime, zone: str, *, strict: bool) -> list[Entry]:
+def _lines(
+    task: Task, passes, start: datetime, zone: str, strict: bool, resumed: datetime | None
+) -> list[Entry]:
     where = {"task": task.task, "kind": task.kind, "zone": task.zone or zone, "rental": task.rental}
     if task.kind != "passes":
         end = _end(task, start, zone, strict=strict)
@@ -132,6 +139,8 @@ def _lines(task: Task, passes, start: datetime, zone: str, *, strict: bool) -> l
     for one in passes:
         known = one.duration is not None
         duration, basis = (one.duration, one.basis) if known else (assumed, task.basis)
+        if resumed and not one.attempts:
+            start = max(start, resumed)
         end = start + duration
         lines.append(
             Entry(
