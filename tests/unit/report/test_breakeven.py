@@ -41,3 +41,10 @@ def test_the_band_runs_from_least_to_most_and_what_has_no_logarithm_is_left_out(
     rows = [row("b1", 1000, 10), row("b1", 2000, 0), row("b1", 3000, 5, amount_low="")]
     [one] = points(rows)
     assert (one.entries, one.amount, one.low, one.high) == (1000, 10, 9, 12)
+
+
+def test_an_amount_below_one_is_written_as_it_is():
+    chart = json.loads(breakeven_chart(points([row("b1", 1000, 10)]), "USD", 300).to_json())
+    axes = {layer["encoding"]["y"]["axis"]["format"] for layer in chart["layer"]}
+    # SI prefixes would make `10m` of 0.01.
+    assert axes == {",~f"}

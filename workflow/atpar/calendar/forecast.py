@@ -167,8 +167,6 @@ def padded_tokens(
         if max_length is None:
             raise ValueError("padding to max_length needs a max_length")
         return int(len(counts) * max_length)
-    if padding == "none":
-        return int(counts.sum())
     if batch_size is None or pad_multiple is not None or window is not None:
         grouping = Grouping(batch_size, token_budget, order)
         widths = Padding(0, multiple=pad_multiple or 1, limit=max_length)

@@ -77,7 +77,7 @@ def breakeven_chart(found: Sequence[Point], currency: str, width: int) -> alt.La
             title=f"cost of the load, {currency}",
             scale=alt.Scale(type="log"),
             # One line a decade: a logarithmic axis would draw nine.
-            axis=alt.Axis(format="~s", values=[10.0**power for power in range(-2, 13)]),
+            axis=alt.Axis(format=",~f", values=[10.0**power for power in range(-2, 13)]),
         )
 
     base = alt.Chart(alt.Data(values=values))
