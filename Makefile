@@ -23,8 +23,7 @@ demo: install
 
 # A file's tests stay in one process: they share what the file's fixtures measured.
 test: install
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile \
-	  --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 # More than 20 000 examples of what people may write; `make test` runs some hundreds of them.
 fuzz: install

@@ -215,9 +215,3 @@ def campaign(built_campaign, tmp_path) -> EngineCampaign:
     shutil.copytree(built_campaign.folder, tmp_path, dirs_exist_ok=True, ignore=measured)
     copy.fingerprint()
     return copy
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with what takes longest, so that no test process waits for another at the end."""
-    first = ("test_slurm", "tests/workflow/", "tests/faults/", "tests/cases/")
-    items.sort(key=lambda item: next((n for n, one in enumerate(first) if one in item.nodeid), 9))

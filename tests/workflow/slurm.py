@@ -139,9 +139,11 @@ class Cluster:
         daemon.kill()
         daemon.wait()
         self.daemons.remove(daemon)
-        for step in self._steps(node, job):
-            for process in [*step.children(recursive=True), step]:
-                _kill(process)
+        steps = self._steps(node, job)
+        inside = [process for step in steps for process in step.children(recursive=True)]
+        # Their daemons first: one that sees its step end still reports that the job failed.
+        for process in [*steps, *inside]:
+            _kill(process)
         # What the controller does by itself when a node doesn't answer for long enough.
         self.run("scontrol", "update", f"nodename={node}", "state=down", "reason=power cut")
 
