@@ -4,7 +4,8 @@ Light: it is imported while the Snakefile is parsed, and the spending cap is che
 passes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from atpar.calendar.measured import PassKey, pass_times
@@ -16,41 +17,6 @@ def next_hour(now: datetime | None = None) -> datetime:
     """Return the next full hour, in UTC: the start of a calendar that fixes none."""
     now = (now or datetime.now(UTC)).astimezone(UTC)
     return now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-
-
-def calendars(
-    tasks: Sequence[Task],
-    passes: Iterable[PassTime],
-    offers: Sequence[str],
-    zone: str,
-    origin: datetime,
-    known: Sequence[str] | None = None,
-    resumed: datetime | None = None,
-) -> dict[str, list[Entry]]:
-    """Return each offer's calendar; passes keep the order in which they are given.
-
-    Passes that weren't attempted start at `resumed` at the earliest.
-    `known` are the names in the offers table, where `offers` are only some of them.
-    """
-    check_offers(tasks, known or offers)
-    passes = list(passes)
-    return {
-        offer: [
-            _of_offer(entry, offer)
-            for entry in plan_offer(
-                offer_tasks(tasks, offer),
-                [one for one in passes if one.offer == offer],
-                zone,
-                origin,
-                resumed,
-            )
-        ]
-        for offer in offers
-    }
-
-
-def _of_offer(entry: Entry, offer: str) -> Entry:
-    return Entry(**{**entry.__dict__, "offer": offer})
 
 
 def offer_calendars(
@@ -69,6 +35,7 @@ def offer_calendars(
     With `now`, passes that weren't attempted follow the attempted ones, from `now` on.
     `known` are the names in the offers table, where `offers` are only some of them.
     """
+    check_offers(tasks, known or offers)
     times = pass_times(planned, [row for row in attempts if row["offer"] in set(offers)])
     anywhere = min((one.actual_start for one in times if one.actual_start), default=None)
     result: dict[str, list[Entry]] = {}
@@ -81,9 +48,8 @@ def offer_calendars(
         starts = [one.actual_start for one in own if one.actual_start]
         first = min(starts, default=anywhere and max(anywhere, now or anywhere))
         origin = next_hour(now) if first is None else first - _lead(tasks, own, offer, zone)
-        result |= calendars(
-            tasks, own, [offer], zone, origin, known=known or offers, resumed=resumed
-        )
+        entries = plan_offer(offer_tasks(tasks, offer), own, zone, origin, resumed)
+        result[offer] = [replace(entry, offer=offer) for entry in entries]
     return result
 
 
