@@ -215,3 +215,41 @@ def campaign(built_campaign, tmp_path) -> EngineCampaign:
     shutil.copytree(built_campaign.folder, tmp_path, dirs_exist_ok=True, ignore=measured)
     copy.fingerprint()
     return copy
+
+
+@pytest.fixture(scope="session")
+def model_stages():
+    """Return a function that runs both model stages of a folder as their rules do.
+
+    It writes tokenizer.json, settings.json and fingerprint.json into `out`, and returns the
+    tokenizer's settings and the fingerprint; `options` are those of the configuration's `model`.
+    """
+    from atpar.config.model import ModelSource
+    from atpar.model.files import model_files, tokenizer_files
+    from atpar.model.fingerprint import fingerprint_model
+    from atpar.model.tokenizer import prepare_tokenizer
+
+    def run(folder: Path, out: Path, **options):
+        source = ModelSource(path=str(folder), **options)
+        tokenizer = prepare_tokenizer(
+            [Path(path) for path in tokenizer_files(source)],
+            source.pad_token,
+            source.trust_remote_code,
+            out / "tokenizer.json",
+            out / "settings.json",
+        )
+        facts = fingerprint_model(
+            [Path(path) for path in model_files(source)],
+            out / "tokenizer.json",
+            out / "settings.json",
+            str(folder),
+            None,
+            source.labels,
+            source.trust_remote_code,
+            source.allow_pickle,
+            out / "fingerprint.json",
+            source.head,
+        )
+        return tokenizer, facts
+
+    return run

@@ -157,6 +157,7 @@ class SavedModel:
     """A small classifier of random weights with its tokenizer, as a user has them on disk."""
 
     folder: Path
+    model_stages: Callable[..., Any]
 
     def save(self, kind: str = "bert", tokens: dict | None = None, **changes: Any) -> "SavedModel":
         """Write model and tokenizer; `tokens` are the tokenizer's options, None takes one out."""
@@ -193,33 +194,7 @@ class SavedModel:
 
     def check(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Run both model stages as their rules do: (tokenizer's settings, fingerprint)."""
-        from atpar.config.model import ModelSource
-        from atpar.model.files import model_files, tokenizer_files
-        from atpar.model.fingerprint import fingerprint_model
-        from atpar.model.tokenizer import prepare_tokenizer
-
-        source = ModelSource(path=str(self.folder), **options)
-        out = self.folder.parent
-        settings = prepare_tokenizer(
-            [Path(path) for path in tokenizer_files(source)],
-            source.pad_token,
-            source.trust_remote_code,
-            out / "tokenizer.json",
-            out / "settings.json",
-        )
-        facts = fingerprint_model(
-            [Path(path) for path in model_files(source)],
-            out / "tokenizer.json",
-            out / "settings.json",
-            str(self.folder),
-            None,
-            source.labels,
-            source.trust_remote_code,
-            source.allow_pickle,
-            out / "model.json",
-            source.head,
-        )
-        return settings, facts
+        return self.model_stages(self.folder, self.folder.parent, **options)
 
     def logits(self, texts: Sequence[str], batch_size: int, **variant: Any) -> Any:
         """Return the logits of texts in batches, computed as a pass computes them."""
@@ -233,7 +208,7 @@ class SavedModel:
 
         out, device = self.folder.parent, CpuDevice("a CPU")
         settings = json.loads((out / "settings.json").read_text())
-        facts = json.loads((out / "model.json").read_text())
+        facts = json.loads((out / "fingerprint.json").read_text())
         row = Variant(variant="v", batch_size=batch_size, **variant).model_dump(mode="json")
         longest = usable_length(
             row["max_length"], facts["usable_length"], settings["model_max_length"]
@@ -259,9 +234,9 @@ class SavedModel:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> SavedModel:
+def model(tmp_path: Path, model_stages: Callable[..., Any]) -> SavedModel:
     """Return a model to be saved, in a folder of its own."""
-    return SavedModel(tmp_path / "model")
+    return SavedModel(tmp_path / "model", model_stages)
 
 
 @pytest.fixture

@@ -47,37 +47,9 @@ def bert(saved, tmp_path):
 
 
 @pytest.fixture
-def check(tmp_path):
+def check(tmp_path, model_stages):
     """Return a function that runs tokenizer and fingerprint of a folder as the rules do."""
-    from atpar.config.model import ModelSource
-    from atpar.model.files import model_files, tokenizer_files
-    from atpar.model.fingerprint import fingerprint_model
-    from atpar.model.tokenizer import prepare_tokenizer
-
-    def run(folder, **options):
-        source = ModelSource(path=str(folder), **options)
-        settings = prepare_tokenizer(
-            [Path(path) for path in tokenizer_files(source)],
-            source.pad_token,
-            source.trust_remote_code,
-            tmp_path / "tokenizer.json",
-            tmp_path / "settings.json",
-        )
-        facts = fingerprint_model(
-            [Path(path) for path in model_files(source)],
-            tmp_path / "tokenizer.json",
-            tmp_path / "settings.json",
-            str(folder),
-            None,
-            source.labels,
-            source.trust_remote_code,
-            source.allow_pickle,
-            tmp_path / "fingerprint.json",
-            source.head,
-        )
-        return settings, facts
-
-    return run
+    return lambda folder, **options: model_stages(folder, tmp_path, **options)
 
 
 @pytest.fixture
