@@ -5,15 +5,9 @@ What the model itself says (its head, its labels) is known once it was loaded: s
 """
 
 from atpar.config.campaign import Campaign
+from atpar.config.kinds import OF_HEAD
 from atpar.config.protocol import METRICS, metric_answers, metric_class
 from atpar.errors import AtparError, did_you_mean
-
-OF_HEAD = {
-    "single_label": "single",
-    "binary": "single",
-    "multi_label": "multiple",
-    "regression": "number",
-}
 
 
 def check_answers(campaign: Campaign) -> None:

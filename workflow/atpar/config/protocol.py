@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from atpar.config.base import Model, Name
+from atpar.config.kinds import CLASS_METRIC, CLASS_METRICS
 from atpar.errors import did_you_mean
 
 METRIC_ANSWERS: dict[str, tuple[str, ...]] = {
@@ -35,17 +36,12 @@ METRIC_ANSWERS: dict[str, tuple[str, ...]] = {
 METRICS = tuple(METRIC_ANSWERS)
 """Metrics by name; for each of them a larger value is better."""
 
-CLASS_METRICS = ("f1", "precision", "recall")
-"""Metrics of one class, written `f1[class]`."""
-
 _OWN_METRIC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_CLASS_METRIC = re.compile(r"(\w+)\[(.+)\]")
 
 
 def metric_name(name: str) -> str:
     """Return `name`, or say which metric was meant."""
-    of_class = _CLASS_METRIC.fullmatch(name)
-    known = name in METRICS or (of_class and of_class[1] in CLASS_METRICS)
+    known = name in METRICS or CLASS_METRIC.fullmatch(name)
     if not known and not _OWN_METRIC.fullmatch(name):
         hint = did_you_mean(name, [*METRICS, *(f"{one}[class]" for one in CLASS_METRICS)])
         raise ValueError(f"unknown metric {name!r}; {hint} (one of your own: `module:function`)")
@@ -54,16 +50,15 @@ def metric_name(name: str) -> str:
 
 def metric_answers(name: str) -> tuple[str, ...]:
     """Return the kinds of answers that a metric is defined for; one of a person's own: all."""
-    of_class = _CLASS_METRIC.fullmatch(name)
-    if of_class and of_class[1] in CLASS_METRICS:
+    if CLASS_METRIC.fullmatch(name):
         return ("single", "multiple")
     return METRIC_ANSWERS.get(name, ("single", "multiple", "number"))
 
 
 def metric_class(name: str) -> str | None:
     """Return the class that a metric is of; None for one of the whole."""
-    of_class = _CLASS_METRIC.fullmatch(name)
-    return of_class[2] if of_class and of_class[1] in CLASS_METRICS else None
+    of_class = CLASS_METRIC.fullmatch(name)
+    return of_class[2] if of_class else None
 
 
 Metric = Annotated[str, AfterValidator(metric_name)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from atpar.config.kinds import OF_HEAD
 from atpar.errors import AtparError
 
 SINGLE_LABEL, BINARY = "single_label", "binary"
@@ -22,8 +23,6 @@ PROBLEM_TYPES = {
     "regression": REGRESSION,
 }
 """How configurations of transformers name them."""
-ANSWERS = {SINGLE_LABEL: "single", BINARY: "single", MULTI_LABEL: "multiple", REGRESSION: "number"}
-"""What an answer is: one label, several labels, a number; the words of `columns.label_kind`."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Head:
     @property
     def answer(self) -> str:
         """`single`, `multiple` or `number`."""
-        return ANSWERS[self.kind]
+        return OF_HEAD[self.kind]
 
     def scores(self, logits: np.ndarray) -> np.ndarray:
         """Return the scores (float32, entries x labels) of logits; NaN where one isn't finite."""

@@ -13,9 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from atpar.config.kinds import CLASS_METRIC
 from atpar.errors import AtparError
-from atpar.quality.metrics import CLASS_METRIC, Entries, class_code
-from atpar.quality.resample import CELLS, RESAMPLES, drawn_differences
+from atpar.quality.metrics import Entries, class_code
+from atpar.quality.resample import (
+    AVERAGES,
+    BY_LABEL,
+    CELLS,
+    RESAMPLES,
+    drawn_differences,
+    ratio_or_zero,
+)
 
 LEVEL = 0.95
 
@@ -86,7 +94,7 @@ def _statistic(name: str, entries: Entries) -> Statistic | None:
     of_class = CLASS_METRIC.fullmatch(name)
     if of_class is None:
         return STATISTICS.get(name)
-    whole, code = CLASS_STATISTICS[of_class[1]], class_code(name, entries.labels)
+    whole, code = _of_class(of_class[1]), class_code(name, entries.labels)
     return lambda *given: whole(*given)[:, code]
 
 
@@ -103,39 +111,12 @@ def _sums(weights, truth, guess, classes):
     )
 
 
-def _ratio(above, below):
-    """Return above / below, 0 where both are 0 (as `zero_division=0` of scikit-learn)."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+def _of_class(kind: str) -> Statistic:
+    return lambda *given: BY_LABEL[kind](*_sums(*given))
 
 
-def _f1(*given):
-    hits, answers, predictions = _sums(*given)
-    return _ratio(2 * hits, answers + predictions)
-
-
-def _precision(*given):
-    hits, _, predictions = _sums(*given)
-    return _ratio(hits, predictions)
-
-
-def _recall(*given):
-    hits, answers, _ = _sums(*given)
-    return _ratio(hits, answers)
-
-
-def _macro(of_class):
-    """Return the mean of a class metric over the classes that occur in the reference answers."""
-
-    def mean(*given):
-        present = _sums(*given)[1] > 0
-        return (of_class(*given) * present).sum(axis=1) / present.sum(axis=1)
-
-    return mean
-
-
-def _weighted_f1(*given):
-    answers = _sums(*given)[1]
-    return (_f1(*given) * answers).sum(axis=1) / answers.sum(axis=1)
+def _averaged(average: str, kind: str) -> Statistic:
+    return lambda *given: AVERAGES[average](BY_LABEL[kind], *_sums(*given))
 
 
 def _accuracy(*given):
@@ -149,17 +130,16 @@ def _mcc(*given):
     total = answers.sum(axis=1)
     covariance = hits.sum(axis=1) * total - (answers * predictions).sum(axis=1)
     spread = (total**2 - (answers**2).sum(axis=1)) * (total**2 - (predictions**2).sum(axis=1))
-    return _ratio(covariance, np.sqrt(spread))
+    return ratio_or_zero(covariance, np.sqrt(spread))
 
 
-CLASS_STATISTICS: dict[str, Statistic] = {"f1": _f1, "precision": _precision, "recall": _recall}
 STATISTICS: dict[str, Statistic] = {
     "accuracy": _accuracy,
-    "balanced_accuracy": _macro(_recall),
-    "macro_f1": _macro(_f1),
-    "macro_precision": _macro(_precision),
-    "macro_recall": _macro(_recall),
-    "weighted_f1": _weighted_f1,
+    "balanced_accuracy": _averaged("macro", "recall"),
+    "macro_f1": _averaged("macro", "f1"),
+    "macro_precision": _averaged("macro", "precision"),
+    "macro_recall": _averaged("macro", "recall"),
+    "weighted_f1": _averaged("weighted", "f1"),
     "mcc": _mcc,
 }
 """Metrics over stacked weights (draws, kinds), equal to those of `atpar.quality.metrics`."""

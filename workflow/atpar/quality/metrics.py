@@ -9,7 +9,6 @@ answers of the entries judged. That set is the same for all variants; taking in 
 variant predicts would let its predictions choose the denominator.
 """
 
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
+from atpar.config.kinds import CLASS_METRIC
 from atpar.errors import AtparError
 from atpar.quality.numbers import alike, of_numbers
 from atpar.quality.several import of_label, of_sets
@@ -30,7 +30,6 @@ DEFINITION = 2
 CALIBRATION_BINS = 15
 SCORE_METRICS = frozenset({"neg_log_loss", "neg_calibration_error"})
 """Metrics that need `own_score` and `top_score`."""
-CLASS_METRIC = re.compile(r"(f1|precision|recall)\[(.+)\]")
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
+from atpar.config.kinds import CLASS_METRIC
 from atpar.quality.metrics import (
     CALIBRATION_BINS,
-    CLASS_METRIC,
     Entries,
     calibration_gaps,
     class_code,
@@ -175,22 +175,23 @@ def _set_parts(name: str, entries: Entries) -> tuple[np.ndarray, Finish] | None:
     sums = np.concatenate([hits, answers, guesses], axis=1).astype(np.float64)
     if of_class:
         code = class_code(name, entries.labels)
-        whole = _BY_LABEL[of_class[1]]
+        whole = BY_LABEL[of_class[1]]
         return sums, lambda found, _: whole(*np.split(found, 3, axis=1))[:, code]
     average, _, kind = name.partition("_")
-    return sums, lambda found, _: _AVERAGES[average](_BY_LABEL[kind], *np.split(found, 3, axis=1))
+    return sums, lambda found, _: AVERAGES[average](BY_LABEL[kind], *np.split(found, 3, axis=1))
 
 
-def _zero(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+def ratio_or_zero(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Return above / below, 0 where both are 0 (as `zero_division=0` of scikit-learn)."""
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-_BY_LABEL: dict[str, Callable[..., np.ndarray]] = {
-    "f1": lambda hits, answers, guesses: _zero(2 * hits, answers + guesses),
-    "precision": lambda hits, _, guesses: _zero(hits, guesses),
-    "recall": lambda hits, answers, _: _zero(hits, answers),
+BY_LABEL: dict[str, Callable[..., np.ndarray]] = {
+    "f1": lambda hits, answers, guesses: ratio_or_zero(2 * hits, answers + guesses),
+    "precision": lambda hits, _, guesses: ratio_or_zero(hits, guesses),
+    "recall": lambda hits, answers, _: ratio_or_zero(hits, answers),
 }
+"""Metrics of each label, of (hits, reference answers, predictions), each (draws, labels)."""
 
 
 def _micro(kind: Callable, *sums: np.ndarray) -> np.ndarray:
@@ -207,8 +208,9 @@ def _weighted(kind: Callable, hits: np.ndarray, answers: np.ndarray, guesses: np
     return _ratio((kind(hits, answers, guesses) * answers).sum(axis=1), answers.sum(axis=1))
 
 
-_AVERAGES: dict[str, Callable[..., np.ndarray]] = {
+AVERAGES: dict[str, Callable[..., np.ndarray]] = {
     "micro": _micro,
     "macro": _macro,
     "weighted": _weighted,
 }
+"""Averages over the labels, of such a metric and the same three."""
