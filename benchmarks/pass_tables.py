@@ -12,10 +12,10 @@ from pass_bench import Bench
 from pass_loops import batches_of
 
 from atpar.canonical import read_json
+from atpar.engine.clocks import START_UP
 from atpar.engine.job import model_folder
 from atpar.journal.attempts import read_attempts
 
-START_UP = ("import", "load", "compile", "warm_up")
 OF_CAMPAIGN = 15
 
 
@@ -180,8 +180,8 @@ def overhead(bench: Bench, floors: dict[str, list[float]]) -> str:
         rows.append([name, *cells])
     floor = [[name, f"{np.median(seconds):.2f}"] for name, seconds in floors.items()]
     return (
-        "### Around the span\n\n*Import* begins with the start of the process and holds the check "
-        "of the weights; *rest* is the supervisor, the look at the machine, and the writing of "
+        "### Around the span\n\n*Start* is the interpreter's, the device's lock, and the check of "
+        "the weights' digests; *rest* is the supervisor, the look at the machine, and the writing of "
         "predictions and records.\n\n"
         + table(columns, rows)
         + "\n\nThe floor, in a process of its own:\n\n"

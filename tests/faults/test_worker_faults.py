@@ -1,10 +1,12 @@
 """Every fault of a worker is a row with its status, and the next pass is clean."""
 
 import os
+import threading
 
 import pyarrow.parquet as pq
 import pytest
 
+from atpar.engine.lock import lock_device, lock_folder
 from atpar.journal.attempts import read_attempts
 
 AFTER_3_BATCHES = """
@@ -238,14 +240,23 @@ def test_logits_that_are_not_numbers(campaign):
 
 
 def test_a_device_that_is_taken(campaign):
-    from atpar.engine.lock import lock_device, lock_folder
-
     held = lock_device(lock_folder(str(campaign.folder / "locks")), "cpu")
     record = campaign.measure()
     assert_failed(campaign, record, "refused", "start", 0)
     assert "in use" in record["reason"]
     os.close(held)
     assert_next_is_clean(campaign)
+
+
+def test_a_wait_for_the_device_is_no_import(campaign):
+    held = lock_device(lock_folder(str(campaign.folder / "locks")), "cpu")
+    release = threading.Timer(2.0, os.close, [held])
+    release.start()
+    record = campaign.measure()
+    release.join()
+    assert record["status"] == "ok", record
+    assert record["phases_s"]["start"] > 1.0
+    assert record["phases_s"]["import"] + record["phases_s"]["start"] < record["wall_time_s"]
 
 
 def test_a_member_that_dies_ends_the_pass_as_its_own_end(campaign, inject):

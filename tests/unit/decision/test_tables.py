@@ -91,11 +91,12 @@ def test_durations_are_in_measured_order_and_median_min_max_are_theirs(recorded)
 def test_every_phase_has_its_own_median(recorded):
     campaign = recorded()
     for repetition, inference in enumerate([7.0, 9.5, 8.0], start=1):
-        phases = {"import": 2.0, "load": float(repetition), "compile": None, "inference": inference}
+        phases = {"start": 0.5, "import": 2.0, "load": float(repetition), "inference": inference}
         campaign.add_pass("b1", repetition, phases_s=phases)
     row = rows_of(tabulated(campaign), "summary")[0]
     assert {name: row[f"{name}_median_s"] for name in PHASES} == {
         **dict.fromkeys(PHASES, ""),
+        "start": "0.5",
         "import": "2",
         "load": "2",
         "inference": "8",

@@ -1,5 +1,7 @@
 """Around torch.compile: whose memory its results lie in, and where the compiler keeps its files."""
 
+import fcntl
+import os
 import shutil
 import tempfile
 from contextlib import nullcontext
@@ -9,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from atpar.engine.classifier import Classifier
+from atpar.engine.compiler_cache import PREFIX, compiler_cache
 from atpar.engine.launch import Ended, Interrupted, Launch
 
 
@@ -71,6 +74,29 @@ def test_the_compiler_keeps_its_files_where_no_space_breaks_it(
             spaced.measure("compiled", compile="default", shapes="dynamic")
     assert len(set(seen)) == 2, "each attempt has its own"
     assert not any(" " in str(folder) or folder.exists() for folder in seen)
+
+
+def test_a_killed_supervisor_leaves_no_files_of_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    abandoned, starting, held = (tmp_path / f"{PREFIX}{name}" for name in ("dead", "new", "held"))
+    compiled = {"compile": "default"}
+    for folder in (abandoned, starting, held):
+        folder.mkdir()
+        (folder / "kernel.so").write_bytes(b"")
+    for folder in (abandoned, held):
+        os.utime(folder, (0, 0))
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "mine")
+    (tmp_path / "mine").mkdir()
+    holder = os.open(held, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with compiler_cache(compiled) as first:
+        own = Path(first["TORCHINDUCTOR_CACHE_DIR"])
+        os.utime(own, (0, 0))
+        with compiler_cache(compiled):
+            assert own.is_dir(), "its supervisor lives"
+    os.close(holder)
+    assert not abandoned.exists() and not own.exists()
+    assert list(starting.iterdir()) and list(held.iterdir()) and (tmp_path / "mine").is_dir()
 
 
 def test_a_pass_that_compiles_nothing_has_no_such_folder(spaced, monkeypatch):

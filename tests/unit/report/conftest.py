@@ -92,7 +92,7 @@ def pass_record(offer: str, variant: str, repetition: int, rank: int, main: floa
     """Return the record of one attempt; without a main time it ran out of memory."""
     failed = main is None
     phases = dict.fromkeys(
-        ("import", "load", "warm_up", "read", "tokenize", "inference", "materialise"), 0.5
+        ("start", "import", "load", "warm_up", "read", "tokenize", "inference", "materialise"), 0.5
     )
     return {
         "definition": 1,

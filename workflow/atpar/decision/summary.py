@@ -8,7 +8,8 @@ from typing import Any
 
 from atpar.decision.attempts import by_attempt
 from atpar.decision.cells import common, joined, number, parts, ratio, seconds
-from atpar.decision.tables import DELIVERABLES, START_UP, SUMMARY, TIMED
+from atpar.decision.tables import DELIVERABLES, SUMMARY, TIMED
+from atpar.engine.clocks import START_UP
 from atpar.money.tables import is_true, read_rows, write_table
 
 DEFINITION = 1

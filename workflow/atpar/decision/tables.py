@@ -7,6 +7,7 @@ value that is missing is an empty cell whose reason stands in a column beside it
 import pandera.pandas as pa
 
 from atpar.engine.clocks import PHASES as TIMED
+from atpar.engine.clocks import START_UP
 from atpar.money.tables import INSTANT, NUMBER, TRUTH, column
 
 STATUSES = (
@@ -18,10 +19,8 @@ STATUSES = (
     "interrupted",
     "refused",
 )
-PHASES = ("start", "import", "load", "compile", "warm_up", "measured", "write", "done")
-
-START_UP = TIMED[:4]
-"""Phases before the measured span [P12]."""
+PHASES = (*START_UP, "measured", "write", "done")
+"""Phases that an attempt reaches."""
 
 MEMORY = {
     "parameter_bytes": "bytes of the model's parameters as loaded",
@@ -146,7 +145,9 @@ SUMMARY = pa.DataFrameSchema(
         "padding_ratio": _optional("tokens with padding / real tokens", RATIO),
         "peak_memory_bytes": _optional("largest peak of the counted passes", COUNT),
         "peak_memory_counter": _optional("what that peak counts"),
-        "startup_median_s": _optional("median of import + load + compile + warm-up", DURATION),
+        "startup_median_s": _optional(
+            "median of start + import + load + compile + warm-up", DURATION
+        ),
         "attempts_wall_s": _optional("wall time of all attempts, recovery included", DURATION),
         "attempts_without_wall_time": column("attempts whose wall time isn't known", COUNT),
         "metric": column("name of the main metric"),

@@ -56,18 +56,13 @@ class WallAndMonotonic:
         return utc_text(self.started[1])
 
 
-PHASES = (
-    "import",
-    "load",
-    "compile",
-    "warm_up",
-    "read",
-    "tokenize",
-    "transfer",
-    "inference",
-    "materialise",
-)
-"""Phases with a duration of their own; the last five lie inside the measured span."""
+START_UP = ("start", "import", "load", "compile", "warm_up")
+"""Phases before the measured span [P12]; `start` holds the interpreter's, the wait for the device
+and the check of the weights' digests."""
+WITHIN = ("read", "tokenize", "transfer", "inference", "materialise")
+"""Phases inside the measured span."""
+PHASES = (*START_UP, *WITHIN)
+"""Phases with a duration of their own."""
 
 NOT_REACHED = "the attempt ended before this phase was over"
 

@@ -54,10 +54,11 @@ class Part:
         fingerprint = read_json(self.job.inputs.fingerprint)
         expected = read_json(self.job.inputs.environment)["device"]
         backend = backend_of(self.job, fingerprint, expected, self.member)
+        self.phases.add("start", time.monotonic() - self.job.spawned_s)
         self.enter("import")
         with backend.start_up():
-            self.device = backend.open()
-            self.phases.add("import", time.monotonic() - self.job.spawned_s)
+            with self.phases.timed("import"):
+                self.device = backend.open()
             self.enter("load")
             self.device.reset_peaks()
             with self.phases.timed("load"):

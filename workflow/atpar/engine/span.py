@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from atpar.engine.batching import Batch
-from atpar.engine.clocks import PHASES, Phases
+from atpar.engine.clocks import WITHIN, Phases
 from atpar.engine.corpus import Window
 from atpar.engine.devices import Device
 from atpar.engine.feeding import Feed, Plan, ahead
@@ -25,7 +25,6 @@ GROUP = 32
 MARKS = 64
 """Marks that a span keeps at most: when there are more, every second one is dropped."""
 COMPUTING = ("transfer", "inference", "materialise")
-WITHIN = PHASES[-5:]
 TRANSFER_REASON = "copies are queued on the device and overlap with inference: not timed apart"
 Inputs = tuple[Any, Any, Any]
 

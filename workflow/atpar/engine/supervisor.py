@@ -8,7 +8,6 @@ import json
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from atpar.canonical import file_digest, whole_file, write_json
 from atpar.engine.clocks import WallAndMonotonic
+from atpar.engine.compiler_cache import compiler_cache
 from atpar.engine.cpus import usable_cpus
 from atpar.engine.job import Inputs, Job, worker_environment
 from atpar.engine.launch import Ended, Interrupted, Launch
@@ -139,7 +139,7 @@ def _attempt(
     threads = (offer["threads"] or usable_cpus()) // one.settings["variant"]["processes"]
     kills = oom_kill_count()
     try:
-        with _compiler_cache(one.settings["variant"]) as cache:
+        with compiler_cache(one.settings["variant"]) as cache:
             launch = Launch(
                 Job(
                     attempt_id=record["attempt_id"],
@@ -175,25 +175,6 @@ def _attempt(
     if outcome.status != "ok":
         finished["log_tail"] = _log_tail(folder)
     return finished
-
-
-@contextmanager
-def _compiler_cache(variant: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Give the environment variable of a new folder for torch's compiler, if the variant compiles.
-
-    It is the attempt's own, so that every pass of a compiled variant compiles as the first, and
-    gone at its end, however the worker ends. It lies outside the campaign, whose path may hold a
-    space: the compiler calls g++ without quoting it.
-    """
-    if variant["compile"] == "none":
-        yield {}
-        return
-    usual = tempfile.gettempdir()
-    place = "/tmp" if any(map(str.isspace, usual)) else usual
-    with tempfile.TemporaryDirectory(
-        prefix="atpar-compiler-", dir=place, ignore_cleanup_errors=True
-    ) as folder:
-        yield {"TORCHINDUCTOR_CACHE_DIR": folder}
 
 
 def _outcome(

@@ -1,8 +1,8 @@
 """The process that computes one attempt: `python -m atpar.engine.worker JOB.json`.
 
 It alone imports torch. It leaves `result.json` in the attempt's folder for every end that Python
-can see; the supervisor reads the others off the exit code. Imports up here stay light, so that the
-phase `import` holds what a pass costs.
+can see; the supervisor reads the others off the exit code. Imports up here stay light: what
+takes seconds to import falls into the phase `import`.
 """
 
 import os

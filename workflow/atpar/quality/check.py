@@ -1,5 +1,6 @@
 """Check the prediction file of a pass against exactly the expected identifiers [P11], [P17]."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from atpar.model.heads import (
     Head,
     head_of,
 )
-from atpar.quality.predictions import column, predicted_answers, score_batches, score_labels
-from atpar.quality.schema import EXAMPLES, PREDICTIONS, column_problems
+from atpar.quality.predictions import answers_of, column, pieces, score_labels, scores_of
+from atpar.quality.schema import COLUMNS, EXAMPLES, PREDICTIONS, column_problems
 
 DEFINITION = 1
 
@@ -86,32 +87,33 @@ def check_pass(
 ) -> dict[str, Any]:
     """Return the findings for one pass as plain values, ready for the checks file."""
     findings = Findings()
-    check_record(record, predictions, len(expected), digests, findings)
     labels = list(head.labels)
     problems = column_problems(pq.read_schema(predictions), len(labels), head.answer)
     named = score_labels(predictions)
     if not problems and named != labels:
         problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
+    with ThreadPoolExecutor(1) as aside:
+        digest = aside.submit(file_digest, predictions)
+        # Without its columns a file has no ids, rows or scores to check.
+        rows = None if problems else read_rows(predictions, expected, head)
+    check_record(record, predictions, digest.result(), len(expected), digests, findings)
     for problem in problems:
         findings.fail("format", problem)
-    # Without its columns a file has no ids, rows or scores to check.
-    rows_ok = not problems
-    if problems:
+    if rows is None:
         findings.facts.update(no_facts(len(expected)))
     else:
-        observed = column(predictions, "id")
-        check_ids(observed.drop_null(), expected, findings)
-        rows_ok = check_rows(observed, predictions, head, findings)
-        if record["entries_completed"] != len(observed):
+        check_ids(predictions, expected, rows.ids_equal, findings)
+        rows.tell(head, findings)
+        if record["entries_completed"] != rows.number:
             findings.fail(
                 "counts",
                 f"the record says {record['entries_completed']} entries completed, "
-                f"the file holds {len(observed)}",
+                f"the file holds {rows.number}",
             )
     return {
         **findings.facts,
         "format_ok": not problems,
-        "scores_finite": rows_ok and "scores_finite" not in findings.failed,
+        "scores_finite": rows is not None and "scores_finite" not in rows.faults,
         "passed": not findings.failed,
         "failed": findings.failed,
         "problems": findings.problems,
@@ -121,6 +123,7 @@ def check_pass(
 def check_record(
     record: dict[str, Any],
     predictions: Path,
+    digest: str,
     expected: int,
     digests: dict[str, str],
     findings: Findings,
@@ -132,28 +135,32 @@ def check_record(
             f"the pass ended with status {record['status']} in phase {record['phase']}: "
             f"{record['reason'] or 'no reason recorded'}",
         )
-    for name, digest in digests.items():
-        if record[name] != digest:
+    for name, own in digests.items():
+        if record[name] != own:
             findings.fail(
                 name,
                 f"the pass was measured under {name} {_short(record[name])}, "
-                f"this campaign's is {_short(digest)}",
+                f"this campaign's is {_short(own)}",
             )
     if record["entries_expected"] != expected:
         findings.fail(
             "counts",
             f"the pass expected {record['entries_expected']} entries, the corpus has {expected}",
         )
-    if record["predictions_digest"] not in (None, file_digest(predictions)):
+    if record["predictions_digest"] not in (None, digest):
         findings.fail("predictions_digest", f"{predictions} isn't the file that the pass wrote")
 
 
-def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> None:
-    """Find duplicated, missing and foreign ids, and whether the order is that of passage."""
+def check_ids(predictions: Path, expected: pa.Array, equal: bool, findings: Findings) -> None:
+    """Find duplicated, missing and foreign ids, and whether the order is that of passage.
+
+    `equal` says that the file's ids are the expected ones; those are distinct, so that nothing can
+    be wrong with them.
+    """
     findings.facts.update(
         {
             "expected_ids": len(expected),
-            "observed_ids": len(observed),
+            "observed_ids": len(expected),
             "ids_match": True,
             "order_match": True,
             "duplicates": 0,
@@ -162,8 +169,10 @@ def check_ids(observed: pa.Array, expected: pa.Array, findings: Findings) -> Non
             "examples": {},
         }
     )
-    if observed.equals(expected):  # the expected ids are distinct, so nothing else can be wrong
+    if equal:
         return
+    observed = column(predictions, "id").drop_null()
+    findings.facts["observed_ids"] = len(observed)
     distinct = pc.unique(observed)
     counts = pc.value_counts(observed)
     found = {
@@ -197,28 +206,45 @@ def no_facts(expected: int) -> dict[str, Any]:
     return {**known, **dict.fromkeys(unknown)}
 
 
-def check_rows(observed: pa.Array, predictions: Path, head: Head, findings: Findings) -> bool:
-    """Check each row's label and scores, batch by batch; return whether every row is right."""
-    predicted, known = predicted_answers(predictions, head)
-    failures: dict[str, list[int]] = {}
-    counts: dict[str, int] = {}
-    start = 0
-    for scores in score_batches(predictions):
-        rows = slice(start, start + len(scores))
-        ids = observed[rows.start : rows.stop]
-        frame = row_facts(ids, predicted[rows], known[rows], scores, head)
+@dataclass
+class Rows:
+    """What a walk over the rows of a prediction file found."""
+
+    number: int = 0
+    ids_equal: bool = True
+    """Are the ids the expected ones, in their order?"""
+    faults: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    """Of each failed check: how many rows fail it, and a few of them."""
+
+    def add(self, check: str, count: int, shown: list[str]) -> None:
+        """Note rows that fail a check."""
+        before, named = self.faults.get(check, (0, []))
+        self.faults[check] = before + count, [*named, *shown][:EXAMPLES]
+
+    def tell(self, head: Head, findings: Findings) -> None:
+        """Note the failed checks among the findings."""
+        meaning = {**_MEANING, "scores_argmax": _NOT_FOLLOWING[head.kind]}
+        for check, (count, shown) in self.faults.items():
+            findings.fail(check, f"{meaning[check]} in {count} rows: {', '.join(shown)}")
+
+
+def read_rows(predictions: Path, expected: pa.Array, head: Head) -> Rows:
+    """Check each row's id, label and scores, piece by piece."""
+    rows = Rows()
+    for piece in pieces(predictions, list(COLUMNS)):
+        ids = piece.column("id").cast(expected.type)
+        rows.ids_equal &= ids.equals(expected.slice(rows.number, len(ids)))
+        written = piece.column("predicted")
+        frame = row_facts(ids, *answers_of(written, head), scores_of(piece.column("scores")), head)
         for check, (count, examples) in failing_rows(frame).items():
-            counts[check] = counts.get(check, 0) + count
-            failures.setdefault(check, []).extend(start + row for row in examples)
-        start += len(scores)
-    written = pq.read_table(predictions, columns=["predicted"]).column(0) if failures else None
-    meaning = {**_MEANING, "scores_argmax": _NOT_FOLLOWING[head.kind]}
-    for check, rows in failures.items():
-        shown = [
-            f"{observed[row]} (row {row + 1}, predicted {written[row]})" for row in rows[:EXAMPLES]
-        ]
-        findings.fail(check, f"{meaning[check]} in {counts[check]} rows: {', '.join(shown)}")
-    return not failures
+            shown = [
+                f"{ids[row]} (row {rows.number + row + 1}, predicted {written[row]})"
+                for row in examples
+            ]
+            rows.add(check, count, shown)
+        rows.number += len(ids)
+    rows.ids_equal &= rows.number == len(expected)
+    return rows
 
 
 _MEANING = {

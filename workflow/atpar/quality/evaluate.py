@@ -174,7 +174,7 @@ def _change(
     if other is None:
         return None
     return compare(
-        answers.ids,
+        answers.path,
         evidence.entries.alike(other.entries),
         (other.path, evidence.path),
         protocol["reproduction"],
@@ -214,7 +214,7 @@ def _deliverables(
 ) -> list[dict[str, Any]]:
     """Return the verdict of each expected deliverable; several are judged by their own entries."""
     if protocol["deliverable_column"] is None:
-        only = {"deliverable": protocol["deliverables"][0], "entries": len(answers.ids)}
+        only = {"deliverable": protocol["deliverables"][0], "entries": answers.entries}
         return [only | whole.as_values()]
     found = []
     for name, rows in answers.deliverables.items():

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from atpar.corpus.answers import answer_codes
@@ -14,7 +13,7 @@ from atpar.errors import AtparError
 from atpar.model.heads import Head, head_of
 from atpar.quality.groups import Group, label_groups, rows_of, subgroups
 from atpar.quality.metrics import SCORE_METRICS, Entries, evaluate
-from atpar.quality.predictions import coded, column, predicted_answers, score_batches
+from atpar.quality.predictions import coded, ids_at, predicted_answers, score_batches
 from atpar.quality.values import Value
 
 WHOLE = slice(None)
@@ -22,12 +21,12 @@ WHOLE = slice(None)
 
 @dataclass(frozen=True)
 class Answers:
-    """The reference table in memory: ids, answers as codes, and the parts to judge."""
+    """Of the reference table: its entries' answers as codes, and the parts to judge."""
 
     path: Path
     head: Head
     bound: tuple[float, float]
-    ids: pa.Array
+    entries: int
     codes: np.ndarray | None
     groups: list[Group]
     deliverables: dict[str, np.ndarray | slice]
@@ -71,8 +70,9 @@ def read_answers(reference: Path, model: dict[str, Any], protocol: dict[str, Any
         codes, known = answer_codes(given, list(head.labels), head.answer)
         if not known.all():
             row = int(np.argmin(known))
+            (entry,) = ids_at(reference, np.array([row]))
             raise AtparError(
-                f"{reference}: entry {column(reference, 'id')[row]} has the answer {given[row]}, "
+                f"{reference}: entry {entry} has the answer {given[row]}, "
                 f"which is none of the model's ({', '.join(head.labels[:20])}); map it under "
                 "`corpus.label_map`"
             )
@@ -88,7 +88,7 @@ def read_answers(reference: Path, model: dict[str, Any], protocol: dict[str, Any
         reference,
         head,
         (rule["absolute"], rule["relative"]),
-        column(reference, "id"),
+        len(given),
         codes,
         groups,
         _deliverable_rows(reference, present, protocol),
@@ -126,7 +126,7 @@ def read_evidence(
 
     Scores are read only if one of the `metrics` needs them: they are most of the file.
     """
-    predicted, _ = predicted_answers(path, answers.head)
+    predicted = predicted_answers(path, answers.head)
     own = top = None
     if SCORE_METRICS.intersection(metrics) and len(predicted):
         own, top = _picked_scores(path, answers, predicted)

@@ -72,9 +72,7 @@ def _differences(
     statistic: Statistic, entries: Entries, generator: np.random.Generator
 ) -> np.ndarray:
     classes = len(entries.labels)
-    before = entries.other.predicted.astype(np.int64)
-    triples = (entries.reference.astype(np.int64) * classes + before) * classes
-    kinds, counts = np.unique(triples + entries.predicted, return_counts=True)
+    kinds, counts = _triples(entries, classes)
     truth, other, own = kinds // classes**2, kinds // classes % classes, kinds % classes
     draws = max(1, min(RESAMPLES, CELLS // len(kinds)))
     differences = []
@@ -85,6 +83,23 @@ def _differences(
             statistic(weights, truth, own, classes) - statistic(weights, truth, other, classes)
         )
     return np.concatenate(differences)
+
+
+def _triples(entries: Entries, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the triples that occur, as (reference x classes + other) x classes + own, and counts.
+
+    Counting needs a place for every triple; where those are many more than entries, sorting is
+    less work.
+    """
+    triples = entries.reference.astype(np.int64)
+    for codes in (entries.other.predicted, entries.predicted):
+        triples *= classes
+        triples += codes
+    if classes**3 > 4 * len(triples):
+        return np.unique(triples, return_counts=True)
+    counts = np.bincount(triples)
+    kinds = np.flatnonzero(counts)
+    return kinds, counts[kinds]
 
 
 def _statistic(name: str, entries: Entries) -> Statistic | None:

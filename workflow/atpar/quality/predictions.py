@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -39,30 +40,44 @@ def coded(path: Path, name: str) -> pa.DictionaryArray:
     return chunked.unify_dictionaries().combine_chunks()
 
 
-def label_codes(values: pa.Array, labels: list[str]) -> np.ndarray:
-    """Return the index of each value in `labels` (int32), -1 where it is none of them.
+def pieces(path: Path, columns: list[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+    """Give these columns piece by piece, in file order; the next piece is read meanwhile."""
+    with pq.ParquetFile(path) as file, ThreadPoolExecutor(1) as reader:
+        batches = file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
+        following = reader.submit(next, batches, None)
+        while (piece := following.result()) is not None:
+            following = reader.submit(next, batches, None)
+            yield piece
 
-    `values` are text, or a dictionary array of text.
-    """
-    if isinstance(values, pa.DictionaryArray):
-        places = np.append(label_codes(values.dictionary, labels), np.int32(-1))
-        return places[values.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)]
-    codes = pc.index_in(
-        values.cast(pa.large_string()), value_set=pa.array(labels, pa.large_string())
-    )
+
+def ids_at(path: Path, rows: np.ndarray) -> list[str]:
+    """Return the ids of these rows (ascending), reading no further than the last of them."""
+    found: list[str] = []
+    start = 0
+    for piece in pieces(path, ["id"]) if len(rows) else ():
+        places = rows[(rows >= start) & (rows < start + len(piece))] - start
+        found += piece.column("id").take(pa.array(places)).to_pylist()
+        start += len(piece)
+        if start > rows[-1]:
+            break
+    return found
+
+
+def label_codes(values: pa.Array, labels: list[str]) -> np.ndarray:
+    """Return the index of each text in `labels` (int32), -1 where it is none of them."""
+    codes = pc.index_in(values, value_set=pa.array(labels, values.type))
     return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
 
-def predicted_answers(path: Path, head: Head) -> tuple[np.ndarray, np.ndarray]:
+def answers_of(column: pa.Array, head: Head) -> tuple[np.ndarray, np.ndarray]:
     """Return (predicted, known): the answer of each row, and whether it is one of the model's.
 
-    One label: its index (int32, -1: unknown); several: a flag for each label; a number: float32,
-    NaN where it is absent.
+    `column` is the column `predicted`. One label: its index (int32, -1: unknown); several: a flag
+    for each label; a number: float32, NaN where it is absent.
     """
     if head.answer == "single":
-        codes = label_codes(coded(path, "predicted"), list(head.labels))
+        codes = label_codes(column, list(head.labels))
         return codes, codes >= 0
-    column = pq.read_table(path, columns=["predicted"]).column(0).combine_chunks()
     absent = column.is_null().to_numpy(zero_copy_only=False)
     if head.answer == "number":
         return column.fill_null(np.nan).to_numpy(zero_copy_only=False), ~absent
@@ -75,12 +90,21 @@ def predicted_answers(path: Path, head: Head) -> tuple[np.ndarray, np.ndarray]:
     return flags, known
 
 
+def predicted_answers(path: Path, head: Head) -> np.ndarray:
+    """Return what `answers_of` makes of every row's answer."""
+    found = [answers_of(piece.column(0), head)[0] for piece in pieces(path, ["predicted"])]
+    return np.concatenate(found or [answers_of(pa.array([], head.column_type()), head)[0]])
+
+
+def scores_of(column: pa.FixedSizeListArray) -> np.ndarray:
+    """Return a column `scores` as (rows, classes) float32, without a copy."""
+    return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+
+
 def score_batches(path: Path, rows: int = BATCH_ROWS) -> Iterator[np.ndarray]:
-    """Give the scores as (rows, classes) float32 arrays, in file order, without copying twice."""
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=rows, columns=["scores"], use_threads=False):
-            scores = batch.column(0)
-            yield scores.flatten().to_numpy(zero_copy_only=False).reshape(len(scores), -1)
+    """Give the scores as (rows, classes) float32 arrays, in file order."""
+    for piece in pieces(path, ["scores"], rows):
+        yield scores_of(piece.column(0))
 
 
 def score_pairs(first: Path, second: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:

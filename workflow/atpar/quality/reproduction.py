@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from atpar.quality.predictions import score_pairs
+from atpar.quality.predictions import ids_at, score_pairs
 
 SHOWN_IDS = 20
 
@@ -38,7 +37,7 @@ class Change:
 
 
 def compare(
-    ids: pa.Array,
+    reference: Path,
     alike: np.ndarray,
     files: tuple[Path, Path],
     rule: dict[str, Any],
@@ -46,8 +45,8 @@ def compare(
     """Return how the second pass differs from the first, the one that it should reproduce.
 
     A score b reproduces a if |b - a| <= absolute + relative x |a| (as numpy.isclose), equality
-    included. Both files hold all entries in order of passage; `alike` says for each entry whether
-    the answer is the same.
+    included. Both files hold all entries of the `reference` table in its order; `alike` says for
+    each entry whether the answer is the same.
     """
     flipped = np.flatnonzero(~alike)
     largest, beyond = 0.0, 0
@@ -58,4 +57,4 @@ def compare(
         largest = max(largest, float(gap.max(initial=0.0)))
         bound = rule["absolute"] + rule["relative"] * np.abs(first)
         beyond += int(np.count_nonzero(gap > bound))
-    return Change(len(flipped), ids.take(flipped[:SHOWN_IDS]).to_pylist(), largest, beyond)
+    return Change(len(flipped), ids_at(reference, flipped[:SHOWN_IDS]), largest, beyond)

@@ -47,6 +47,7 @@ PHASES = (
     Column("Offer", "offer"),
     Column("Variant", "variant"),
     _seconds("Start-up, s", "startup_median_s"),
+    _phase("Start", "start"),
     _phase("Import", "import"),
     _phase("Load", "load"),
     _phase("Compile", "compile"),
