@@ -181,8 +181,8 @@ def overhead(bench: Bench, floors: dict[str, list[float]]) -> str:
     floor = [[name, f"{np.median(seconds):.2f}"] for name, seconds in floors.items()]
     return (
         "### Around the span\n\n*Start* is the interpreter's, the device's lock, and the check of "
-        "the weights' digests; *rest* is the supervisor, the look at the machine, and the writing of "
-        "predictions and records.\n\n"
+        "the weights' digests; *rest* is the supervisor, the look at the machine, and the writing "
+        "of predictions and records.\n\n"
         + table(columns, rows)
         + "\n\nThe floor, in a process of its own:\n\n"
         + table(["`python -c`", "seconds"], floor)
