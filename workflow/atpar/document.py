@@ -9,6 +9,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+import pandera.pandas as pa
 from pydantic_core import PydanticUndefined
 
 from atpar.calendar.tasks import Task
@@ -19,6 +20,7 @@ from atpar.config.exclusions import Exclusion
 from atpar.config.expenses import Expense
 from atpar.config.offers import Offer
 from atpar.config.variants import Variant
+from atpar.money.schemas import TARIFFS
 
 TABLES = (
     ("Variants", "config/variants.tsv", Variant),
@@ -46,6 +48,7 @@ def options_text() -> str:
     for title, file, model in TABLES:
         sections.append(f"## {title} (`{file}`)\n\n{_summary(model)}\n")
         sections.append(_rows("", model))
+    sections += ["## Tariffs (the files under `tables.tariffs`)\n", _columns(TARIFFS)]
     return "\n".join(sections)
 
 
@@ -66,6 +69,21 @@ def _rows(prefix: str, model: type[Model]) -> str:
         meaning = " ".join((field.description or "").split()).replace("|", "\\|")
         lines.append(f"| `{prefix}{name}` | {_values(field.annotation)} | {default} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def _columns(schema: pa.DataFrameSchema) -> str:
+    """Return the columns of a table that is described by a schema instead of a model."""
+    lines = ["| column | values | needed | meaning |", "| --- | --- | --- | --- |"]
+    for name, column in schema.columns.items():
+        values = ", ".join(map(_allowed, column.checks)) or "text"
+        needed = "may be empty" if column.nullable else "required"
+        lines.append(f"| `{name}` | {values} | {needed} | {column.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _allowed(check: pa.Check) -> str:
+    listed = (check.statistics or {}).get("allowed_values")
+    return check.title if listed is None else ", ".join(f"`{value}`" for value in listed)
 
 
 def _summary(model: type[Model]) -> str:

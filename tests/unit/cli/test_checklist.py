@@ -111,6 +111,22 @@ def test_overlays_are_merged_over_the_configuration(folder, capsys):
     assert "- [ ] deadline: none is stated" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("merged_by", ["over.yaml", "config/config.yaml over.yaml"])
+def test_an_overlay_alone_is_merged_over_the_workflow_s_own_file(folder, capsys, merged_by):
+    (folder / "config").mkdir()
+    (folder / "config.yaml").rename(folder / "config" / "config.yaml")
+    (folder / "over.yaml").write_text("protocol: {deadline: null}\n", encoding="utf-8")
+    assert main(["checklist", "--configfile", *merged_by.split()]) == 0
+    found = points(capsys.readouterr().out)
+    assert "none is stated" in found["deadline"] and "2071.00 USD" in found["price"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_any_configuration_the_missing_file_is_named(capsys):
+    assert main(["checklist"]) == 2
+    assert "config/config.yaml: no such configuration file" in capsys.readouterr().err
+
+
 def test_hourly_billing_asks_when_it_starts_and_stops():
     tariff = Tariff(
         "acme", "a100", 1, "hourly", Decimal("2.50"), "gpu", "USD", date(2026, 9, 24), "list",

@@ -7,7 +7,7 @@ from pathlib import Path
 from atpar.calendar.planned import plan_calendars
 from atpar.calendar.timeline import local_text, window_of
 from atpar.canonical import read_json, write_text
-from atpar.config.files import read_config
+from atpar.config.files import campaign_config
 from atpar.config.load import Plan, load_plan
 from atpar.errors import AtparError, did_you_mean
 from atpar.money.calculator import Tariff, candidates, show_hours
@@ -22,9 +22,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument(
         "--configfile",
-        action="append",
+        "--configfiles",
+        action="extend",
+        nargs="+",
+        default=[],
         metavar="FILE",
-        help="configuration; repeatable, later ones over earlier ones (default config/config.yaml)",
+        help="merged over config/config.yaml, later files over earlier ones, as in snakemake",
     )
     parser.add_argument("--offer", help="only this offer")
     parser.add_argument("--output", type=Path, help="file to write (default: print)")
@@ -32,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print or write the checklist of each offer."""
-    plan = load_plan(read_config(arguments.configfile or ["config/config.yaml"]))
+    plan = load_plan(campaign_config(arguments.configfile))
     names = [offer.offer for offer in plan.offers]
     if arguments.offer and arguments.offer not in names:
         raise AtparError(

@@ -8,6 +8,18 @@ import yaml
 
 from atpar.errors import AtparError
 
+BASE = Path("config/config.yaml")
+"""What the Snakefile reads by itself, below the files named on the command line."""
+
+
+def campaign_config(overlays: Iterable[str | Path]) -> dict[str, Any]:
+    """Return the configuration as `snakemake --configfile OVERLAYS` has it: merged over BASE.
+
+    As there, overlays may do without BASE where it doesn't exist.
+    """
+    overlays = list(overlays)
+    return read_config([BASE, *overlays] if BASE.exists() or not overlays else overlays)
+
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Return YAML files merged in order, deeply, as Snakemake merges `--configfile`."""

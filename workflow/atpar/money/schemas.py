@@ -84,35 +84,61 @@ PACKAGES = pa.DataFrameSchema(
     strict=True,
 )
 
+COUNT = pa.Check.str_matches(r"^\d+$", title="whole number")
+
 TARIFFS = pa.DataFrameSchema(
     {
-        "provider": column("who rents it out"),
-        "gpu": column("GPU name"),
-        "gpus_per_lot": column("cards in one lot or instance", pa.Check.str_matches(r"^[1-9]\d*$")),
-        "billing": column("package or hourly", pa.Check.isin(["package", "hourly"])),
-        "term_days": column("package: its days", NUMBER, missing=True),
-        "price": column("price, as the source writes it", pa.Check.str_matches(r"^\d+(\.\d+)?$")),
-        "price_per": column("what the price buys", pa.Check.isin(["lot", "instance", "gpu"])),
+        "provider": column("who rents it out, as the offers table names it"),
+        "gpu": column("GPU name, as the offers table has it; case, spaces, _ and - don't matter"),
+        "gpus_per_lot": column(
+            "cards in one lot or instance",
+            pa.Check.str_matches(r"^[1-9]\d*$", title="whole number"),
+        ),
+        "billing": column(
+            "a whole package, or running hours", pa.Check.isin(["package", "hourly"])
+        ),
+        "term_days": column("package: its days; hourly: empty", NUMBER, missing=True),
+        "price": column(
+            "what is paid for the package, or for one running hour",
+            pa.Check.str_matches(r"^\d+(\.\d+)?$", title="number"),
+        ),
+        "price_per": column(
+            "what the price buys: a lot, an instance (a lot that is one machine), or one card, of "
+            "which a lot holds `gpus_per_lot`",
+            pa.Check.isin(["lot", "instance", "gpu"]),
+        ),
         "currency": column("currency of every price in the row", CURRENCY),
-        "step_s": column("hourly: seconds that running time is rounded up to", missing=True),
-        "minimum_s": column("hourly: least seconds billed", missing=True),
-        "billed_from": column("hourly: what starts billing", missing=True),
-        "billed_until": column("hourly: what ends billing", missing=True),
-        "stopped_per_hour": column("hourly: price of a stopped lot", NUMBER, missing=True),
+        "step_s": column(
+            "hourly: seconds that running time is rounded up to; empty: exact", COUNT, missing=True
+        ),
+        "minimum_s": column("hourly: least seconds billed; empty: none", COUNT, missing=True),
+        "billed_from": column(
+            "hourly: what starts billing", pa.Check.isin(["order", "boot", "ready"]), missing=True
+        ),
+        "billed_until": column(
+            "hourly: what ends billing",
+            pa.Check.isin(["shutdown", "stop", "release"]),
+            missing=True,
+        ),
+        "stopped_per_hour": column(
+            "hourly: price of a stopped lot for an hour", NUMBER, missing=True
+        ),
         "setup_h": column("hours of a package lost at its start", NUMBER, missing=True),
         "end_margin_h": column("hours of a package lost at its end", NUMBER, missing=True),
         "lead_time_h": column("hours from order to access", NUMBER, missing=True),
-        "min_lots": column("fewest lots rented", missing=True),
-        "max_lots": column("most lots rented", missing=True),
+        "min_lots": column("fewest lots rented", COUNT, missing=True),
+        "max_lots": column("most lots rented", COUNT, missing=True),
         "disk_included_gb": column("disk in the price", NUMBER, missing=True),
         "storage_per_gb_month": column("price of further disk (730 h)", NUMBER, missing=True),
         "egress_included_gb": column("transfer out in the price", NUMBER, missing=True),
         "egress_per_gb": column("price of further transfer out", NUMBER, missing=True),
-        "tax_included": column("yes or no", pa.Check.isin(["yes", "no"]), missing=True),
+        "tax_included": column("is tax in the price?", pa.Check.isin(["yes", "no"]), missing=True),
         "after_expiry": column("what happens when a package ends", missing=True),
-        "region": column("where", missing=True),
-        "sku": column("the provider's article", missing=True),
-        "priced_on": column("date of the price", pa.Check.str_matches(r"^\d{4}-\d\d-\d\d$")),
+        "region": column("where; tells prices of one article apart", missing=True),
+        "sku": column("the provider's article; tells prices of one GPU apart", missing=True),
+        "priced_on": column(
+            "date of the price", pa.Check.str_matches(r"^\d{4}-\d\d-\d\d$", title="date")
+        ),
         "source": column("catalogue, page or file it was read from"),
         "notes": column("anything else", missing=True),
     },

@@ -16,11 +16,11 @@ import pandera.pandas as pa
 from atpar.canonical import whole_file
 from atpar.errors import AtparError
 
-NUMBER = pa.Check.str_matches(r"^-?\d+(\.\d+)?$")
+NUMBER = pa.Check.str_matches(r"^-?\d+(\.\d+)?$", title="number")
 AMOUNT = pa.Check.str_matches(r"^-?\d+\.\d{2}$")
 INSTANT = pa.Check.str_matches(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z$")
 TRUTH = pa.Check.isin(["true", "false"])
-CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$")
+CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", title="three capitals")
 
 
 def column(description: str, check: Any = None, *, missing: bool = False, **more: Any) -> pa.Column:
