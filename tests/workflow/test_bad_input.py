@@ -74,6 +74,11 @@ def unknown_metric(workspace):
     workspace.configure(protocol={"metric": "acuracy"})
 
 
+def metric_of_ones_own_that_is_not_there(workspace):
+    (workspace.folder / "my_metric.py").write_text("def score(*given):\n    return 1.0\n")
+    workspace.configure(protocol={"metrics": ["my_metric:score", "my_metrc:score"]})
+
+
 def broken_weights(workspace):
     path = workspace.folder / "model/model.safetensors"
     path.write_bytes(path.read_bytes()[:100])
@@ -97,6 +102,10 @@ BROKEN = {
     "missing price": (missing_price, ["two-threads", "no price", "nobody"]),
     "missing model": (missing_model, ["'modle'", "no such folder"]),
     "unknown metric": (unknown_metric, ["'acuracy'", "did you mean 'accuracy'?"]),
+    "no such own metric": (
+        metric_of_ones_own_that_is_not_there,
+        ["metric my_metrc:score", "No module named 'my_metrc'", "working directory"],
+    ),
     "broken weights": (broken_weights, ["model.safetensors"]),
     "time without quotes": (time_without_quotes, ["deadline is 1350", "quotes"]),
 }

@@ -1,4 +1,7 @@
-"""Check that model, corpus and protocol speak of the same answers; tell what variants will cut."""
+"""Check that model, corpus and protocol speak of the same answers; tell what variants will cut.
+
+A metric of one's own is imported too: that it can't be would else show once passes are paid for.
+"""
 
 import json
 import sys
@@ -7,6 +10,7 @@ from pathlib import Path
 from atpar.engine.foreseen import truncation_notes
 from atpar.model.fits import check_protocol
 from atpar.model.labels import check_labels
+from atpar.quality.own import check_own_metrics
 from atpar.stage import stage
 
 with stage(snakemake) as settings:
@@ -21,6 +25,7 @@ with stage(snakemake) as settings:
         fingerprint=Path(snakemake.input.fingerprint),
         protocol=settings["protocol"],
     )
+    check_own_metrics([settings["protocol"]["metric"], *settings["protocol"]["metrics"]])
     notes = truncation_notes(
         reference=Path(snakemake.input.reference),
         fingerprint=Path(snakemake.input.fingerprint),

@@ -13,6 +13,7 @@ from atpar.config.protocol import CLASS_METRICS, METRICS, Protocol, metric_answe
 from atpar.errors import AtparError
 from atpar.quality.interval import difference_interval
 from atpar.quality.metrics import CALIBRATION_BINS, Entries, evaluate, metric
+from atpar.quality.own import check_own_metrics
 
 LABELS = ["a", "b", "c", "d"]
 
@@ -185,6 +186,29 @@ def test_an_own_metric_may_be_undefined_and_its_faults_are_named():
         metric("my_metric:absent", given_)
     with pytest.raises(AtparError, match="no_such_module"):
         metric("no_such_module:f", given_)
+
+
+@pytest.mark.usefixtures("own_module")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"AttributeError: .*has no attribute 'score'; it must be `module:function`"),
+        ("def score(:", "SyntaxError: "),
+        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("score = 0.5", "score is float, expected a function"),
+    ],
+)
+def test_an_own_metric_that_cannot_be_called_is_refused_before_any_pass(
+    tmp_path, content, message
+):
+    (tmp_path / "other_metric.py").write_text(content)
+    try:
+        with pytest.raises(AtparError, match=f"metric other_metric:score: {message}"):
+            check_own_metrics(["accuracy", "f1[a:b]", "my_metric:rare", "other_metric:score"])
+    finally:
+        sys.modules.pop("other_metric", None)
+    check_own_metrics(["accuracy", "f1[a:b]", "my_metric:rare"])
 
 
 @pytest.mark.usefixtures("own_module")

@@ -9,12 +9,9 @@ answers of the entries judged. That set is the same for all variants; taking in 
 variant predicts would let its predictions choose the denominator.
 """
 
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 from sklearn import metrics as sk
@@ -23,6 +20,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from atpar.config.kinds import CLASS_METRIC
 from atpar.errors import AtparError
 from atpar.quality.numbers import alike, of_numbers
+from atpar.quality.own import is_own, own_metric
 from atpar.quality.several import of_label, of_sets
 from atpar.quality.values import Value
 
@@ -93,7 +91,7 @@ def metric(name: str, entries: Entries) -> Value:
     if name == "neg_calibration_error":
         return _neg_calibration_error(entries)
     of_class = CLASS_METRIC.fullmatch(name)
-    if ":" in name and not of_class:
+    if is_own(name):
         return _own(name, entries)
     if entries.answer == "number":
         return of_numbers(name, entries.reference, entries.predicted)
@@ -216,20 +214,6 @@ def _own(name: str, entries: Entries) -> Value:
     if value is None or not np.isfinite(value):
         return Value(None, f"{name} gave no number")
     return Value(value)
-
-
-def own_metric(name: str) -> Callable:
-    """Import a user's metric, or say what is wrong with its name."""
-    module, _, function = name.partition(":")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        return getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise AtparError(
-            f"metric {name}: {error}; it must be `module:function`, importable from the working "
-            "directory or installed"
-        ) from None
 
 
 def evaluate(names: list[str], entries: Entries) -> dict[str, Value]:
