@@ -1,12 +1,13 @@
 """Check the model and fingerprint it."""
 
+import sys
 from pathlib import Path
 
 from atpar.model.fingerprint import fingerprint_model
 from atpar.stage import stage
 
 with stage(snakemake) as settings:
-    fingerprint_model(
+    found = fingerprint_model(
         files=[Path(path) for path in snakemake.input.files],
         tokenizer=Path(snakemake.input.tokenizer),
         tokenizer_settings=Path(snakemake.input.tokenizer_settings),
@@ -18,3 +19,5 @@ with stage(snakemake) as settings:
         allow_pickle=settings["allow_pickle"],
         fingerprint=Path(snakemake.output.fingerprint),
     )
+    for note in found["notes"]:
+        print(f"model: {note}", file=sys.stderr)

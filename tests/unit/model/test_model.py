@@ -124,6 +124,34 @@ def no_json(folder, _edit):
     (folder / "config.json").write_text("{")
 
 
+def a_list(folder, _edit):
+    (folder / "config.json").write_text("[1]")
+
+
+def no_architecture(folder, edit):
+    edit(folder / "config.json", architectures=[None])
+
+
+def architecture_as_text(folder, edit):
+    edit(folder / "config.json", architectures="BertForSequenceClassification")
+
+
+def architecture_as_mapping(folder, edit):
+    edit(folder / "config.json", architectures={"a": 1})
+
+
+def quantized(folder, edit):
+    edit(folder / "config.json", quantization_config="gptq")
+
+
+def tokenizer_list(folder, _edit):
+    (folder / "tokenizer_config.json").write_text("[]")
+
+
+def tokenizer_torn(folder, _edit):
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": ')
+
+
 def same_labels(folder, edit):
     edit(folder / "config.json", id2label={"0": "a", "1": "a"}, label2id={"a": 1})
 
@@ -143,6 +171,13 @@ def same_labels(folder, edit):
         (cut_weights, "transformers can't load it"),
         (no_json, "can't be read as JSON"),
         (same_labels, "two outputs are labelled 'a'"),
+        (a_list, r"config\.json: holds no JSON object"),
+        (no_architecture, "architecture is None, expected a list"),
+        (architecture_as_text, "architecture is BertForSequenceClassification, expected a list"),
+        (architecture_as_mapping, "architecture is {'a': 1}, expected a list"),
+        (quantized, r"quantized already \(an unnamed method\)"),
+        (tokenizer_list, r"tokenizer_config\.json: holds no JSON object"),
+        (tokenizer_torn, r"tokenizer_config\.json: can't be read as JSON"),
     ],
 )
 def test_a_model_that_passes_could_not_measure_is_refused(check, bert, edit, damage, message):
@@ -270,6 +305,15 @@ def test_a_model_whose_scores_depend_on_padding_is_refused(bert):
     model.forward = reads_padding
     with pytest.raises(AtparError, match="padded on the right beside a longer one"):
         check_padding(model, bert / "tokenizer.json", settings, 32, bert)
+
+
+def test_a_model_too_large_to_try_padding_out_is_noted(check, bert, monkeypatch):
+    assert check(bert)[1]["notes"] == []
+    monkeypatch.setattr("atpar.model.padding.LARGEST_COMPARED", 0)
+    facts = check(bert)[1]
+    assert facts["padding_sides"] is None
+    [note] = facts["notes"]
+    assert note.startswith("padding wasn't tried out: the model has ")
 
 
 def test_files_of_folders(tmp_path, bert, edit):

@@ -27,11 +27,13 @@ def read_configuration(folder: Path, trust_remote_code: bool) -> Any:
             f"{folder}/config.json: the model brings Python code of its own (auto_map), which "
             "isn't run unless you allow it. Read the code, then set model.trust_remote_code: true"
         )
-    architecture = (stated.get("architectures") or ["none"])[0]
-    if not architecture.endswith("ForSequenceClassification"):
+    named = stated.get("architectures") or ["none"]
+    architecture = named[0] if isinstance(named, list) else named
+    if not isinstance(named, list) or not str(architecture).endswith("ForSequenceClassification"):
         raise AtparError(
-            f"{folder}/config.json: the architecture is {architecture}, expected one that ends in "
-            "ForSequenceClassification; fine-tune a classification head and save the whole model"
+            f"{folder}/config.json: the architecture is {architecture}, expected a list of one "
+            "that ends in ForSequenceClassification; fine-tune a classification head and save the "
+            "whole model"
         )
     try:
         configuration = AutoConfig.from_pretrained(
@@ -46,9 +48,14 @@ def _stated(folder: Path) -> Mapping[str, Any]:
     import json
 
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        stated = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise AtparError(f"{folder}/config.json: can't be read as JSON ({error})") from None
+    if not isinstance(stated, dict):
+        raise AtparError(
+            f"{folder}/config.json: holds no JSON object; save the model with `save_pretrained`"
+        )
+    return stated
 
 
 def label_names(

@@ -115,10 +115,18 @@ def _matching(folder: Path, patterns: tuple[str, ...] | list[str]) -> list[Path]
 
 
 def _names_its_class(path: Path) -> bool:
+    """Return whether a tokenizer_config.json (there may be none) says what class it is for."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8")).get("tokenizer_class"))
-    except (OSError, ValueError):
+        stated = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
         return False
+    except ValueError as error:
+        raise AtparError(f"{path}: can't be read as JSON ({error})") from None
+    if not isinstance(stated, dict):
+        raise AtparError(
+            f"{path}: holds no JSON object; save the model's tokenizer with `save_pretrained`"
+        )
+    return bool(stated.get("tokenizer_class"))
 
 
 def _check_folder(folder: Path) -> None:

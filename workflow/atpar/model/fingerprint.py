@@ -67,7 +67,7 @@ def fingerprint_model(
     limits = [one for one in (usable, settings["model_max_length"]) if one is not None]
     weights = _weights(files, model)
     check_declared(configuration, weights["dtype"], folder)
-    sides = check_padding(model, tokenizer, settings, min(limits), folder)
+    sides, notes = check_padding(model, tokenizer, settings, min(limits), folder)
     facts = [
         {"path": str(path), "sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in files
@@ -88,6 +88,7 @@ def fingerprint_model(
         **weights,
         "pad_token_id": pad_token_id,
         "padding_sides": sides,
+        "notes": notes,
     }
     write_json(fingerprint, content)
     return content

@@ -19,16 +19,21 @@ TOLERANCE = 1e-3
 
 def check_padding(
     model: Any, tokenizer: Path, settings: Mapping[str, Any], limit: int, folder: Path
-) -> list[str] | None:
-    """Return the sides on which an entry may be padded beside a longer one and score as alone.
+) -> tuple[list[str] | None, list[str]]:
+    """Return the sides on which an entry padded beside a longer one scores as alone, and notes.
 
     A padding side, or a padding id, that the model doesn't reckon with changes its scores.
-    Entries are cut to `limit` tokens; `settings` are the tokenizer's. None for models above
-    LARGEST_COMPARED parameters: the check would cost more than it tells. Raises AtparError if
-    the tokenizer's own side is none of them.
+    Entries are cut to `limit` tokens; `settings` are the tokenizer's. For models above
+    LARGEST_COMPARED parameters the check would cost more than it tells: the sides are None, and a
+    note says so. Raises AtparError if the tokenizer's own side is none of them.
     """
-    if sum(one.numel() for one in model.parameters()) > LARGEST_COMPARED:
-        return None
+    parameters = sum(one.numel() for one in model.parameters())
+    if parameters > LARGEST_COMPARED:
+        return None, [
+            f"padding wasn't tried out: the model has {parameters:,} parameters, and above "
+            f"{LARGEST_COMPARED:,} an entry's scores in a batch aren't compared with those alone; "
+            "see in the quality of variants with other batch sizes whether they differ"
+        ]
     model = model.float()
     model.config.pad_token_id = settings["pad_token_id"]
     encoder = Tokenizer.from_file(str(tokenizer))
@@ -57,7 +62,7 @@ def check_padding(
             f"alone (by {gap:.3g}); set padding_side in tokenizer_config.json to the side that "
             "the model was trained with, and pad_token_id in config.json"
         )
-    return [side for side, same in alike.items() if same]
+    return [side for side, same in alike.items() if same], []
 
 
 def _beside_longer(model: Any, ids: tuple[list[int], list[int]], padding: int, left: bool) -> Any:

@@ -174,6 +174,7 @@ def _inputs(material: Material) -> list[Facts]:
             "parameters",
             "dtype",
             "usable_length",
+            "notes",
         )
         facts.append(Facts([_input(key, model) for key in keys], "Model"))
     return facts
