@@ -117,6 +117,7 @@ def test_a_shared_rental_is_carried_by_each_option_and_counted_once(known_prices
     assert second["cost_per_million_entries"] == Decimal("225000.00")
     assert second["unused_h"] == "72.000000" and second["covers_window"] is True
     assert "storage" in second["engaged_reason"]
+    assert "storage" in second["unknown_items"].split("; ")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def _row(option, lines, rental, accepted, expected, entries, currency, others, f
         "engaged_amount": amount,
         "currency": currency,
         "engaged_reason": "; ".join([*_reasons(rental, gaps), *flags]),
+        "unknown_items": "; ".join(gaps),
         "cost_per_deliverable": per_deliverable,
         "cost_per_deliverable_reason": reason,
         "cost_per_million_entries": per_million,

@@ -35,6 +35,7 @@ BALANCE = pa.DataFrameSchema(
         "engaged_amount": column("rental in whole, and expenses", AMOUNT, missing=True),
         "currency": column("currency of the amounts", CURRENCY),
         "engaged_reason": column("what is missing or doubtful in the amount", missing=True),
+        "unknown_items": column("items that the amount lacks, parted by `; `", missing=True),
         "cost_per_deliverable": column("engaged / accepted [P30]", AMOUNT, missing=True),
         "cost_per_deliverable_reason": column("why it is undefined", missing=True),
         "cost_per_million_entries": column("per million entries accepted", AMOUNT, missing=True),

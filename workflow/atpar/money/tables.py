@@ -48,7 +48,8 @@ def _text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return str(value)
+    # Before Python 3.13 the csv module leaves a lone carriage return unquoted, which parts a row.
+    return str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_rows(path: str | Path, needed: Iterable[str] = ()) -> list[dict[str, str | None]]:
