@@ -10,9 +10,10 @@ import json
 from atpar.engine.environment import code_that_inspected
 from atpar.engine.machine import machine_digest
 from atpar.config.combinations import impossible_on
+from atpar.config.variants import LABELS
 from atpar.engine.disk import largest_file
 from atpar.engine.packages import COMPUTING, EXPORTING, computing, lacking
-from atpar.protocol.series import LABELS, check_series
+from atpar.protocol.series import check_series
 
 SERIES = check_series(
     [variant.model_dump(mode="json") for variant in PLAN.variants],

@@ -76,6 +76,18 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
         ),
         ({"protocol": {"tolerance": {"reference": "b1", "largest_drop": "1e-3"}}}, ["'1e-3'"]),
         ({"protocol": {"tolerance": {"reference": "b2"}}}, ["'b2'", "config/variants.tsv", "b1"]),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "control": ["b1", "b8"]}},
+            ["'b1' and 'b8'", "batch_size (1 and 8), precision (fp32 and bf16)"],
+        ),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "control": ["b1", "b1"]}},
+            ["'b1' twice", "config/variants.tsv"],
+        ),
+        (
+            {"protocol": {"tolerance": {"reference": "b1"}, "failed_passes_accepted": 5}},
+            ["failed_passes_accepted is 5", "5 repetitions"],
+        ),
         ({"here": "nod"}, ["'nod'", "did you mean 'node'?"]),
         ({"model": {"path": "m", "hub": "o/n"}}, ["either `path`"]),
         ({"model": {"hub": "o/n"}}, ["revision"]),
@@ -199,3 +211,11 @@ def test_a_table_that_is_not_utf8_is_refused(folder):
 def test_a_missing_table_is_named(folder):
     (folder / "config/offers.tsv").unlink()
     assert "config/offers.tsv: no such file" in refusal(folder)
+
+
+def test_a_control_is_one_setting_under_two_names_whatever_its_series(folder):
+    table = "variant\tseries\tbatch_size\nb1\tfirst\t1\nagain\tother\t1\n"
+    (folder / "config/variants.tsv").write_text(table, encoding="utf-8")
+    protocol = {"tolerance": {"reference": "b1"}, "control": ["b1", "again"]}
+    plan = load_plan(configuration(protocol=protocol), folder)
+    assert plan.campaign.protocol.control == ["b1", "again"]

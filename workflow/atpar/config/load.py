@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from atpar.config.answers import check_answers
 from atpar.config.base import Model
 from atpar.config.campaign import Campaign
+from atpar.config.control import check_control
 from atpar.config.granted import granted_rounds
 from atpar.config.offers import Offer
 from atpar.config.variants import Variant
@@ -91,6 +92,7 @@ def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
         granted = granted_rounds(results, campaign.protocol.repetitions)
     plan = Plan(campaign, tuple(variants), tuple(offers), granted)
     _check_names(plan)
+    check_control(campaign.protocol.control, variants, campaign.tables.variants)
     check_answers(campaign)
     return plan
 

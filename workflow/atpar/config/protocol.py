@@ -216,6 +216,15 @@ class Protocol(Model):
         return self
 
     @model_validator(mode="after")
+    def _one_pass_must_end_well(self) -> "Protocol":
+        if self.failed_passes_accepted >= self.repetitions:
+            raise ValueError(
+                f"failed_passes_accepted is {self.failed_passes_accepted}, so that all of "
+                f"{self.repetitions} repetitions might fail; accept fewer than are made"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _seeds_can_differ(self) -> "Protocol":
         if self.seeds is None:
             return self

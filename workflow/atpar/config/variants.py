@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from atpar.config.base import Model, Name
 
 HALF = ("bf16", "fp16")
+LABELS = frozenset({"variant", "series", "recovers"})
+"""Columns that name a variant and change nothing of what it does."""
 
 
 class Variant(Model):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-LABELS = frozenset({"variant", "series", "recovers"})
-"""Columns that name a variant and change nothing of what it does."""
+from atpar.config.variants import LABELS
+
 COUPLED = {
     "batch_size": ("token_budget",),
     "padding": ("pad_multiple",),
