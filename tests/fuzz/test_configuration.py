@@ -1,7 +1,7 @@
 """Configurations and tables: a plan or one clean message, and one meaning from file and flag."""
 
-import os
 from copy import deepcopy
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from atpar.calendar.tasks import Task
+from atpar.calendar.planned import planned_starts, window_summary
+from atpar.calendar.tasks import Task, read_tasks
 from atpar.config.exclusions import Exclusion
 from atpar.config.expenses import Expense
 from atpar.config.files import read_config
@@ -17,18 +18,82 @@ from atpar.config.load import check, load_plan, read_table
 from atpar.config.offers import Offer
 from atpar.config.overrides import with_overrides
 from atpar.config.variants import Variant
+from atpar.decision.attempts import read_exclusions
 from atpar.errors import AtparError
+from atpar.money.keep import read_expenses
+from atpar.money.priced import check_offers_priced, load_tariffs
 
-EFFORT = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "20")), deadline=None)
+EFFORT = settings.get_profile("fuzz")
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIG = yaml.safe_load((REPOSITORY / "config/config.yaml").read_text(encoding="utf-8"))
+NOW = datetime(2026, 12, 7, 9, tzinfo=UTC)
+OFFERS = ["here", "card"]
+ATTEMPTS = ["card/b1/1/1", "card/b1/2/1"]
 TABLES = {
-    "variants": (Variant, "variant"),
-    "offers": (Offer, "offer"),
-    "calendar": (Task, "row_name"),
-    "expenses": (Expense, "item"),
-    "exclusions": (Exclusion, "attempt_id"),
+    "variants": (Variant, lambda path: read_table(path, Variant, "variant")),
+    "offers": (Offer, lambda path: read_table(path, Offer, "offer")),
+    "calendar": (Task, read_tasks),
+    "expenses": (Expense, lambda path: read_expenses(path, OFFERS)),
+    "exclusions": (Exclusion, lambda path: list(read_exclusions(path, ATTEMPTS).values())),
 }
+"""What a row of each table is, and the product's own reader of it."""
+SOUND = {
+    "variants": [
+        {"variant": "b1", "series": "first", "batch_size": "1", "precision": "fp32"},
+        {
+            "variant": "b8",
+            "token_budget": "4096",
+            "order": "length",
+            "padding": "multiple_of",
+            "pad_multiple": "8",
+            "max_length": "128",
+            "processes": "2",
+        },
+    ],
+    "offers": [
+        {"offer": "here", "provider": "this-machine", "gpu": "two-threads", "billing": "hourly"},
+        {
+            "offer": "card",
+            "provider": "iteragpu",
+            "gpu": "rtx-4090",
+            "billing": "package",
+            "lots": "2",
+            "term_days": "3",
+            "further_terms_days": "7,30",
+            "egress_gb": "1.5",
+            "partition": "gpu",
+        },
+    ],
+    "calendar": [
+        {"task": "install", "duration": "30min", "start": "2026-12-07T09:00", "zone": "UTC"},
+        {
+            "task": "wait",
+            "kind": "wait",
+            "after": "install",
+            "end": "2026-12-07T12:00",
+            "offer": "card",
+            "rental": "stopped",
+        },
+        {"task": "measure", "kind": "passes", "duration": "1.5h", "after": "install"},
+    ],
+    "expenses": [
+        {"expense": "fee", "offer": "card", "unit_price": "12.50", "grounds": "bank fee"},
+        {
+            "expense": "labels",
+            "offer": "here",
+            "variant": "b1",
+            "quantity": "200",
+            "unit": "entry",
+            "unit_price": "0.05",
+            "currency": "USD",
+            "grounds": "contract",
+        },
+    ],
+    "exclusions": [
+        {"attempt_id": name, "cause": "power cut", "evidence": "ticket 7"} for name in ATTEMPTS
+    ],
+}
+"""Rows that each table may have."""
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ["none", "all", "1", "1e3", "no", "22:30", "2026-13-01", "nan", "../x", "CON", "b1", "label"]
@@ -67,6 +132,15 @@ def refused_or_read(action):
         assert "Traceback" not in str(error)
 
 
+def planned(config):
+    """Plan with a configuration as the Snakefile does; return what a dry run shows."""
+    plan = load_plan(config, REPOSITORY)
+    tariffs = load_tariffs(plan.campaign.tables.tariffs, REPOSITORY)
+    check_offers_priced(plan, tariffs)
+    assert planned_starts(plan, folder=REPOSITORY, now=NOW)
+    return window_summary(plan, folder=REPOSITORY, now=NOW, tariffs=tariffs)
+
+
 @EFFORT
 @given(data=st.data())
 def test_any_change_of_the_configuration_gives_a_plan_or_one_message(data):
@@ -80,7 +154,11 @@ def test_any_change_of_the_configuration_gives_a_plan_or_one_message(data):
         del parent[path[-1]]
     else:
         parent[data.draw(text | scalars.filter(lambda one: one == one))] = data.draw(values)
-    refused_or_read(lambda: load_plan(config, REPOSITORY))
+    refused_or_read(lambda: planned(config))
+
+
+def test_the_configuration_that_is_changed_is_planned_as_it_is():
+    assert "Calendar and candidates" in planned(CONFIG)
 
 
 @EFFORT
@@ -129,29 +207,80 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("configuration")
 
 
+cells = text | numbers.map(str) | st.sampled_from(
+    ["010", "1e3", "NA", "no", "-1", "0", "½", "1,5", "22:30", "2026-12-07T09:00", "Europe/Berlin"]
+    + ["b1", "card", "install", "measure", "passes", "stopped", "multiple_of", "card/b1/1/1"]
+)
+"""A cell: anything, or what has a meaning in another row or column."""
+
+
+def sound_rows(name):
+    """Return the header and the rows of a table, each as long as the header."""
+    header = list(dict.fromkeys(column for row in SOUND[name] for column in row))
+    return header, [[row.get(column, "") for column in header] for row in SOUND[name]]
+
+
+def write_rows(path, header, rows):
+    lines = ["\t".join(row) for row in [header, *rows]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_that_are_changed_are_sound_before(folder, name):
+    _, read = TABLES[name]
+    header, rows = sound_rows(name)
+    path = folder / f"{name}.tsv"
+    write_rows(path, header, rows)
+    assert len(read(path)) == len(rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@EFFORT
+@given(data=st.data())
+def test_any_change_of_a_cell_gives_rows_or_one_message(folder, name, data):
+    _, read = TABLES[name]
+    header, rows = sound_rows(name)
+    for _ in range(data.draw(st.integers(1, 2))):
+        row, column = data.draw(st.sampled_from(rows)), data.draw(st.integers(0, len(header) - 1))
+        row[column] = data.draw(cells)
+    kind = data.draw(st.sampled_from(["as it is", "a column less", "twice", "commented"]))
+    if kind == "a column less":
+        gone = data.draw(st.integers(0, len(header) - 1))
+        header, *rows = ([*line[:gone], *line[gone + 1 :]] for line in (header, *rows))
+    elif kind == "twice":
+        rows.append(list(data.draw(st.sampled_from(rows))))
+    elif kind == "commented":
+        rows.insert(0, ["# " + data.draw(text)])
+    path = folder / f"{name}.tsv"
+    write_rows(path, header, rows)
+    refused_or_read(lambda: read(path))
+
+
 @pytest.mark.parametrize("name", TABLES)
 @EFFORT
 @given(data=st.data())
 def test_any_cells_give_rows_or_one_message(folder, name, data):
-    model, key = TABLES[name]
+    model, read = TABLES[name]
     columns = data.draw(
         st.lists(st.sampled_from([*model.model_fields]) | text, min_size=1, max_size=6)
     )
-    cells = st.lists(text | numbers.map(str), min_size=0, max_size=7)
-    rows = data.draw(st.lists(cells, max_size=4))
+    rows = data.draw(st.lists(st.lists(cells, min_size=0, max_size=7), max_size=4))
     path = folder / f"{name}.tsv"
-    path.write_text("\n".join("\t".join(row) for row in [columns, *rows]), encoding="utf-8")
-    refused_or_read(lambda: read_table(path, model, key))
+    write_rows(path, columns, rows)
+    refused_or_read(lambda: read(path))
 
 
 @pytest.mark.parametrize("name", TABLES)
 @EFFORT
-@given(content=st.binary(max_size=60))
-def test_any_bytes_give_rows_or_one_message(folder, name, content):
-    model, key = TABLES[name]
+@given(content=st.binary(max_size=60), below=st.booleans())
+def test_any_bytes_give_rows_or_one_message(folder, name, content, below):
+    _, read = TABLES[name]
+    header, rows = sound_rows(name)
     path = folder / f"{name}.tsv"
-    path.write_bytes(key.encode() + b"\t" + content)
-    refused_or_read(lambda: read_table(path, model, key))
+    write_rows(path, header, rows)
+    before = path.read_bytes() if below else header[0].encode() + b"\t"
+    path.write_bytes(before + content)
+    refused_or_read(lambda: read(path))
 
 
 @EFFORT

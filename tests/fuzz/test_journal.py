@@ -1,6 +1,5 @@
 """Journals: every record comes back; a damaged file is read or refused, and stays appendable."""
 
-import os
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 from atpar.errors import AtparError
 from atpar.journal import attempts, journal
 
-EFFORT = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "20")), deadline=None)
+EFFORT = settings.get_profile("fuzz")
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 values = st.recursive(

@@ -1,7 +1,6 @@
 """Tariff files and other tools' price lists: prices, or one clean message with file and line."""
 
 import json
-import os
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from atpar.money.importers.gpuhunt import import_gpuhunt
 from atpar.money.importers.skypilot import import_skypilot
 from atpar.money.priced import load_tariffs
 
-EFFORT = settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "20")), deadline=None)
+EFFORT = settings.get_profile("fuzz")
 ORIGIN = Origin(date(2026, 9, 24), "a price list")
 TARIFF_FILES = sorted((Path(__file__).resolve().parents[2] / "resources/tariffs").glob("*.csv"))
 LISTS = {
