@@ -1,4 +1,4 @@
-"""Write config/schema.json and the option tables of config/README.md from the models.
+"""Write config/schema.json and the tables of config/README.md from models and schema.
 
 Run `python -m atpar.document` after a model changed; a test compares both files.
 """
@@ -48,7 +48,7 @@ def options_text() -> str:
     for title, file, model in TABLES:
         sections.append(f"## {title} (`{file}`)\n\n{_summary(model)}\n")
         sections.append(_rows("", model))
-    sections += ["## Tariffs (the files under `tables.tariffs`)\n", _columns(TARIFFS)]
+    sections += ["## Tariffs (`tables.tariffs`)\n", _columns(TARIFFS)]
     return "\n".join(sections)
 
 
