@@ -176,7 +176,9 @@ class Run:
             try:
                 self.bench.measure(name, options)
             except Skipped as reason:
+                # Its loops would have no pass to stand beside.
                 self.skipped[name] = str(reason)
+                continue
             for (owner, kind), loop in loops.items():
                 if owner == name:
                     self.times.setdefault((owner, kind), []).append(loop.run())
@@ -236,7 +238,10 @@ class Run:
             inputs = self.bench.corpus_of(size)
             for _ in range(1 if size == max(sizes) else min(3, self.arguments.rounds)):
                 print(f"growth: {size} entries", file=sys.stderr, flush=True)
-                self.bench.measure(f"growth {size}", options, inputs)
+                try:
+                    self.bench.measure(f"growth {size}", options, inputs)
+                except Skipped as reason:
+                    print(f"growth ends below {size} entries: {reason}", file=sys.stderr)
         return [
             {
                 "variant": best,

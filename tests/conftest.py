@@ -253,3 +253,62 @@ def model_stages():
         return tokenizer, facts
 
     return run
+
+
+INJECTOR = '''
+"""Runs the test's code in the worker, right after a module of its is imported."""
+
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+
+FAULTS = dict(part.split("=", 1) for part in os.environ["ATPAR_TEST_FAULTS"].split("\\x1f"))
+
+
+class Injector(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name not in FAULTS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            exec(FAULTS[name], vars(module))
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+sys.meta_path.insert(0, Injector())
+'''
+
+
+@pytest.fixture
+def inject(tmp_path, monkeypatch):
+    """Return a function that puts faults into real workers: `inject("atpar.engine.span", code)`.
+
+    From outside: the product has no hooks for them.
+    """
+    folder = tmp_path / "injector"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(INJECTOR)
+    before = os.environ.get("PYTHONPATH")
+
+    def put(module: str, code: str) -> None:
+        others = os.environ.get("ATPAR_TEST_FAULTS")
+        faults = [*([others] if others else []), f"{module}={code}"]
+        monkeypatch.setenv("ATPAR_TEST_FAULTS", "\x1f".join(faults))
+        path = os.pathsep.join([str(folder), *([before] if before else [])])
+        monkeypatch.setenv("PYTHONPATH", path)
+
+    def clear() -> None:
+        monkeypatch.delenv("ATPAR_TEST_FAULTS")
+        if before is None:
+            monkeypatch.delenv("PYTHONPATH")
+        else:
+            monkeypatch.setenv("PYTHONPATH", before)
+
+    put.clear = clear
+    return put

@@ -18,7 +18,8 @@ from atpar.journal import journal
 from atpar.journal.attempts import read_attempts
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-KILLS = 44
+KILLS = 46
+"""With those of Snakemake, 50 random moments."""
 PHASES = ["start", "import", "load", "warm_up", "measured", "write", "done"]
 SNAKEMAKE_KILLS = 8
 
@@ -88,11 +89,12 @@ def check_journal(campaign, last: dict) -> list[dict]:
 def test_random_kills_of_worker_and_supervisor(campaign, supervise, inject):
     """Seeded moments spread over all phases; a slowed span gives each phase its share."""
     inject("atpar.engine.span", SLOW_SPAN)
+    inject("atpar.engine.results", SLOW_WRITE)
     draw = random.Random(20261130)
     killed = {"worker": 0, "supervisor": 0}
     for _ in range(KILLS):
         process = supervise()
-        wait_until_in(campaign, draw.choice(PHASES[:5]))
+        wait_until_in(campaign, draw.choice(PHASES[:6]))
         time.sleep(draw.uniform(0, 0.6))
         victim = draw.choice(sorted(killed))
         worker = worker_of(campaign)
@@ -112,7 +114,7 @@ def test_random_kills_of_worker_and_supervisor(campaign, supervise, inject):
     assert campaign.predictions().num_rows == campaign.entries
     rows = check_journal(campaign, record)
     phases = {row["phase"] for row in rows if row["status"] != "ok"}
-    assert {"import", "load", "measured"} <= phases, phases
+    assert {"import", "load", "measured", "write"} <= phases, phases
     assert any(row["entries_completed"] for row in rows[:-1]), "partial predictions are kept"
 
 
@@ -124,6 +126,25 @@ def _slow(self, *batch):
     return _upload(self, *batch)
 
 Span._upload = _slow
+"""
+
+SLOW_WRITE = """
+import sys, time
+_write = write_predictions
+
+def write_predictions(*arguments):
+    if sys.argv[0].endswith("worker.py"):  # Not where a supervisor salvages.
+        time.sleep(1)
+    return _write(*arguments)
+"""
+
+SLOW_SALVAGE = """
+import time
+_head = read_head
+
+def read_head(*arguments):
+    time.sleep(1)
+    return _head(*arguments)
 """
 
 SLOW = """
@@ -147,10 +168,60 @@ def test_a_stopped_supervisor_ends_its_worker_and_records_it(campaign, supervise
     wait_until_gone(worker)
     (row,) = read_attempts(campaign.journal)
     assert (row["status"], row["phase"]) == ("interrupted", "measured")
+    assert row["entries_expected"] == campaign.entries
     assert signal.Signals(number).name in row["reason"]
     assert not campaign.one_pass().record.exists()
     inject.clear()
     assert campaign.measure()["attempt_number"] == 2
+
+
+def test_asked_twice_a_supervisor_still_records_the_end(campaign, supervise, inject):
+    inject("atpar.engine.span", SLOW)
+    inject("atpar.engine.salvage", SLOW_SALVAGE)
+    process = supervise()
+    wait_for_phase(campaign, "measured")
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    assert process.wait(20) != 0
+    finished = [one for one in journal.read(campaign.journal) if one["event"] == "finished"]
+    assert [one["record"]["status"] for one in finished] == ["interrupted"]
+
+
+def test_nohup_outlives_its_terminal(campaign, supervise, inject):
+    inject("atpar.engine.span", SLOW_SPAN)
+    process = supervise(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    wait_for_phase(campaign, "measured")
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(60) == 0
+    assert [row["status"] for row in read_attempts(campaign.journal)] == ["ok"]
+
+
+def test_a_screen_that_is_gone_ends_no_pass(campaign, supervise, inject):
+    inject("atpar.engine.span", SLOW_SPAN)
+    inject("atpar.engine.launch", "LINE_EVERY_S = 0.1")
+    process = supervise()
+    wait_for_phase(campaign, "load")
+    process.stderr.close()
+    assert process.wait(60) == 0, "nor does Python's own end fail"
+    assert [row["status"] for row in read_attempts(campaign.journal)] == ["ok"]
+    assert campaign.one_pass().record.exists()
+
+
+def test_scores_of_before_the_machine_stopped_are_no_predictions(campaign, supervise, inject):
+    inject("atpar.engine.span", SLOW_SPAN)
+    process = supervise()
+    worker = wait_for_phase(campaign, "measured")
+    time.sleep(0.5)
+    process.kill()
+    process.wait()
+    wait_until_gone(worker)
+    (path,) = (campaign.results / "attempts").glob("*/*/*/progress.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"boot": "an earlier one"}))
+    inject.clear()
+    assert campaign.measure()["status"] == "ok"
+    row, _ = read_attempts(campaign.journal)
+    assert (row["status"], row["entries_completed"]) == ("interrupted", 0)
 
 
 def test_a_killed_supervisor_is_recorded_by_the_next(campaign, supervise, inject):
@@ -227,6 +298,18 @@ def snakemake(campaign) -> list[str]:
         *("--snakefile", str(campaign.folder / "Snakefile"), "--rerun-incomplete", "--nolock"),
         "results/tiny/passes/here/b4/1.json",
     ]
+
+
+def test_snakemake_that_is_asked_to_end_ends_after_the_pass(campaign, inject):
+    command = snakemake(campaign)
+    inject("atpar.engine.span", SLOW_SPAN)
+    process = subprocess.Popen(
+        command, cwd=campaign.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_for_phase(campaign, "measured")
+    process.terminate()
+    process.wait(60)
+    assert [row["status"] for row in read_attempts(campaign.journal)] == ["ok"]
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Every fault of a worker is a row with its status, and the next pass is clean."""
 
+import json
 import os
 import threading
 
@@ -172,6 +173,33 @@ def test_a_disk_that_fills_up_while_predictions_are_published(campaign, monkeypa
     assert_next_is_clean(campaign)
 
 
+def test_a_disk_that_is_really_full_leaves_the_row(campaign, monkeypatch):
+    from atpar.engine import salvage, supervisor
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(supervisor.shutil, "copyfile", full)
+        patch.setattr(salvage, "write_predictions", full)
+        campaign.measure()
+    assert not campaign.one_pass().predictions.exists(), "for Snakemake the job has failed"
+    (row,) = read_attempts(campaign.journal)
+    assert (row["status"], row["phase"]) == ("error", "write")
+    assert "No space left" in row["reason"]
+    assert_next_is_clean(campaign)
+
+
+def test_an_exported_model_that_was_changed(campaign):
+    onnx = campaign.results / "model/onnx/model.onnx"
+    onnx.parent.mkdir(parents=True)
+    onnx.write_bytes(b"another model")
+    onnx.with_name("export.json").write_text(json.dumps({"sha256": "0" * 64}))
+    record = campaign.measure(backend="onnxruntime")
+    assert_failed(campaign, record, "error", "start", 0)
+    assert "not the file that" in record["reason"] and "export" in record["reason"]
+
+
 def test_a_model_that_is_gone(campaign):
     weights = campaign.model / "model.safetensors"
     content = weights.read_bytes()
@@ -259,12 +287,47 @@ def test_a_wait_for_the_device_is_no_import(campaign):
     assert record["phases_s"]["import"] + record["phases_s"]["start"] < record["wall_time_s"]
 
 
-def test_a_member_that_dies_ends_the_pass_as_its_own_end(campaign, inject):
+def test_what_a_member_looks_at_after_its_work_is_not_in_the_clock(campaign, inject):
+    crowded(campaign)
+    inject(
+        "atpar.engine.part",
+        "_peaks = Part.remember_peaks\n"
+        "def _slow(self):\n"
+        "    time.sleep(2 if self.member else 0)\n"
+        "    _peaks(self)\n"
+        "Part.remember_peaks = _slow",
+    )
+    record = campaign.measure(processes=2)
+    assert record["status"] == "ok", record
+    assert record["main_time_s"] < 1.5
+    [member] = record["members"]
+    assert member["memory"]["peak_host_rss_measured_bytes"] > 0
+
+
+def test_a_member_that_the_kernel_kills_for_memory(campaign, inject):
+    crowded(campaign)
+    inject(
+        "atpar.engine.crew",
+        "_kills = iter([5, 6])\n"
+        "oom_kill_count = lambda: next(_kills)\n"
+        "Crew.release = lambda self: self._members[0].kill()",
+    )
+    record = campaign.measure(processes=2)
+    assert (record["status"], record["phase"]) == ("out_of_memory", "measured"), record
+    assert "process 2" in record["reason"] and "grew by 1" in record["reason"]
+
+
+def crowded(campaign):
+    """Give the offer threads for two processes."""
     settings = campaign.settings
     campaign.settings = lambda *a, **o: {
         **(found := settings(*a, **o)),
         "offer": {**found["offer"], "threads": 2},
     }
+
+
+def test_a_member_that_dies_ends_the_pass_as_its_own_end(campaign, inject):
+    crowded(campaign)
     inject("atpar.engine.crew", "Crew.release = lambda self: self._members[0].kill()")
     record = campaign.measure(processes=2)
     assert (record["status"], record["phase"]) == ("signal", "measured"), record

@@ -62,19 +62,30 @@ def test_int8_does_not_fall_back_to_the_cpu(gpu_campaign):
     assert "no kernels for GPUs" in record["reason"]
 
 
-def test_a_device_that_runs_out_of_memory_says_so(gpu_campaign):
-    free, _ = torch.cuda.mem_get_info()
-    taken = torch.empty(max(0, free - 700 * 2**20), dtype=torch.uint8, device="cuda")
-    try:
-        record = gpu_campaign.measure(
-            "large", batch_size=40, padding="max_length", attention="eager"
-        )
-    finally:
-        del taken
+LITTLE_MEMORY = """
+_run = Span.run
+_spans = []
+
+def _limited(self, windows):
+    import torch
+    _spans.append(self)
+    if len(_spans) > 1:  # The first one is the warm-up.
+        total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.empty_cache()
-    assert record["status"] in ("ok", "out_of_memory"), record["reason"]
-    if record["status"] == "out_of_memory":
-        assert "memory" in record["reason"].lower()
+        torch.cuda.set_per_process_memory_fraction(torch.cuda.memory_reserved(0) / total)
+        self._taken = torch.empty(2**30, dtype=torch.uint8, device="cuda")
+    return _run(self, windows)
+
+Span.run = _limited
+"""
+
+
+def test_a_device_that_runs_out_of_memory_says_so(gpu_campaign, inject):
+    inject("atpar.engine.span", LITTLE_MEMORY)
+    record = gpu_campaign.measure("large", batch_size=40, padding="max_length")
+    assert record["status"] == "out_of_memory", record["reason"]
+    assert record["phase"] == "measured"
+    inject.clear()
     assert gpu_campaign.measure("plain")["status"] == "ok", "the next pass is clean"
 
 
@@ -91,7 +102,7 @@ def test_the_clock_waits_for_the_device():
     after = device.mark()
     device.synchronise()
     elapsed = time.perf_counter() - start
-    assert elapsed > launched, "launching returns before the work is done"
+    assert launched < 0.5 * elapsed, "launching returns before the work is done"
     assert device.between(before, after) == pytest.approx(elapsed, rel=0.3)
 
 

@@ -56,7 +56,9 @@ class NVMLError(Exception):
 @pytest.fixture
 def card(monkeypatch):
     """NVML as it answers for one card; `joules` is what its counter shows next."""
-    card = SimpleNamespace(joules=[100.0, 400.0], throttled=0x04)
+    card = SimpleNamespace(
+        joules=[100.0, 400.0], throttled=0x04, lowered_ns=([7 * 10**9] * 4, [0] * 4)
+    )
 
     def energy_mj(_):
         if not card.joules:
@@ -75,6 +77,11 @@ def card(monkeypatch):
         nvmlDeviceGetEnforcedPowerLimit=lambda _: 350_000,
         nvmlDeviceGetTotalEnergyConsumption=energy_mj,
         nvmlDeviceGetCurrentClocksThrottleReasons=lambda _: card.throttled,
+        NVML_PERF_POLICY_POWER=0,
+        NVML_PERF_POLICY_THERMAL=1,
+        nvmlDeviceGetViolationStatus=lambda _, policy: SimpleNamespace(
+            violationTime=card.lowered_ns[policy].pop(0)
+        ),
     )
 
     @contextmanager
@@ -103,11 +110,22 @@ def test_every_condition_of_a_card_is_recorded_with_its_energy():
         "power_limit_w": 350,
         "energy_j": None,
         "throttle_reasons": 0x04,
+        "power_violation_s": 7.0,
+        "thermal_violation_s": 0.0,
         "reasons": {},
     }
     assert found["energy"] == [{"energy_j": 300.0, "validity": "valid", "reason": None}]
     assert found["throttled"] == ["power limit (software)"]
     assert found["load_average_1min"] >= 0
+
+
+def test_clocks_lowered_in_the_span_are_told_of_a_card_that_idles_again(card):
+    card.throttled = 0x01
+    card.lowered_ns[0][:] = [7 * 10**9, 8_500_000_000]
+    card.lowered_ns[1][:] = [0, 1_000_000]
+    conditions = Conditions()
+    conditions.start(CARDS)
+    assert conditions.stop(2.0)["throttled"] == ["power limit for 1.5 s of the span"]
 
 
 def test_a_card_without_a_counter_says_so(card):

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from atpar.config.offers import Offer
 from atpar.engine import environment as environments
 from atpar.engine.clocks import Phases, WallAndMonotonic
-from atpar.engine.conditions import Conditions
+from atpar.engine.conditions import Conditions, disturbances
 from atpar.engine.cpus import (
     CpuTimes,
     cgroup_folders,
@@ -22,12 +23,14 @@ from atpar.engine.cpus import (
     used_by_others,
 )
 from atpar.engine.devices import counted, open_device
-from atpar.engine.gpus import rocm_devices
+from atpar.engine.gpu_state import occupancy
+from atpar.engine.gpus import rocm_devices, rocm_visible
 from atpar.engine.lock import DeviceInUse, lock_device
 from atpar.engine.machine import machine_digest
 from atpar.engine.nvml import visible_devices
 from atpar.engine.parents import is_running, session_id, snakemake_above
 from atpar.engine.torch_build import TorchBuild, parse_version_file
+from atpar.engine.worker import take_devices
 from atpar.errors import AtparError
 
 
@@ -86,6 +89,21 @@ def test_what_others_use_is_the_machine_less_this_process():
     assert used_by_others(start, CpuTimes(101, 12, 10)) == 0
     assert used_by_others(start, CpuTimes(101, 10, 0.1)) is None, "too short to tell"
     assert used_by_others(None, stop) is None
+
+
+def test_what_the_host_takes_is_noted(tmp_path, monkeypatch):
+    (tmp_path / "stat").write_text("cpu  900 0 100 5000 0 0 0 700 0 0\n")
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert cpu_times(1.0, tmp_path).stolen_s == 700 / ticks
+    robbed = iter([CpuTimes(0, 0, 0.0, 1.0), CpuTimes(0, 0, 10.0, 5.0)])
+    monkeypatch.setattr("atpar.engine.conditions.cpu_times", lambda *_, **__: next(robbed))
+    conditions = Conditions(start_up=None)
+    conditions.start([])
+    found = conditions.stop(10.0)
+    assert (found["cpus_stolen"], found["cpus_used_by_others"]) == (0.4, 0.0)
+    [note] = disturbances(found)
+    assert note.startswith("busy device: the host gave 0.40 of this machine's CPUs")
+    assert disturbances({**found, "cpus_stolen": 0.05}) == []
 
 
 def test_the_members_of_a_crew_are_no_others(tmp_path):
@@ -176,6 +194,50 @@ def test_rocm_devices_come_from_the_kernel(tmp_path):
     assert device["uuid"] == "GPU-112210f47de98115"
     assert device["driver"] is None
     assert "driver" in device["reasons"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, "abcd"),
+        ({"HIP_VISIBLE_DEVICES": "3,0"}, "da"),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, "b"),
+        ({"HIP_VISIBLE_DEVICES": "2", "CUDA_VISIBLE_DEVICES": "1"}, "c"),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-C,GPU-b", "HIP_VISIBLE_DEVICES": "1"}, "b"),
+        ({"ROCR_VISIBLE_DEVICES": "2,-1,0"}, "c"),
+        ({"HIP_VISIBLE_DEVICES": "9"}, ""),
+    ],
+)
+def test_hip_sees_the_devices_that_its_variables_leave(environment, expected):
+    found = rocm_visible([{"uuid": f"GPU-{name}"} for name in "abcd"], environment)
+    assert "".join(one["uuid"][-1] for one in found) == expected
+
+
+def test_cards_without_a_unique_id_have_a_lock_each(tmp_path):
+    cards = [{"kind": "rocm", "uuid": None}] * 2
+    (tmp_path / "environment.json").write_text(
+        json.dumps({"device": {"kind": "rocm", "count": 2, "devices": cards}})
+    )
+    job = SimpleNamespace(
+        inputs=SimpleNamespace(environment=str(tmp_path / "environment.json")),
+        lock_folder=str(tmp_path),
+        processes=2,
+        cards_of=lambda count: count,
+    )
+    take_devices(job)
+    assert {path.name for path in tmp_path.glob("*.lock")} == {"rocm-0.lock", "rocm-1.lock"}
+
+
+def test_a_process_uses_the_amd_cards_that_it_has_memory_on(tmp_path, monkeypatch):
+    for process, used in (("10", "4096"), ("11", "0")):
+        (tmp_path / process).mkdir()
+        (tmp_path / process / "vram_77").write_text(used)
+    monkeypatch.setattr("atpar.engine.gpu_state.KFD_PROCESSES", tmp_path)
+    card = {"kind": "rocm", "uuid": "GPU-1"}
+    [found] = occupancy([{**card, "gpu_id": "77"}])
+    assert found["processes"] == ["process 10"]
+    [unknown] = occupancy([card])
+    assert unknown["processes"] == ["process 10", "process 11"]
 
 
 def test_a_machine_without_rocm_says_so(tmp_path):

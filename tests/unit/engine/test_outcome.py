@@ -79,6 +79,11 @@ def test_an_abort_for_memory_is_known_by_the_log():
     log = ["terminate called after throwing an instance of 'std::bad_alloc'"]
     assert outcome_of_exit(-6, oom_kills=0, log=log).status == "out_of_memory"
     assert outcome_of_exit(-6, oom_kills=0, log=["assertion"]).status == "signal"
+    assert outcome_of_exit(1, oom_kills=0, log=["MemoryError"]).status == "out_of_memory"
+
+
+def test_a_limit_on_processes_is_no_lack_of_memory():
+    assert outcome_of_exception(RuntimeError("can't start new thread")).status == "error"
 
 
 @pytest.mark.parametrize(

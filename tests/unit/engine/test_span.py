@@ -173,6 +173,48 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
     assert 0.2 <= seconds["inference"] <= work.device_time_s, "the device's own time"
 
 
+def test_what_a_queued_device_computed_before_a_batch_failed_is_kept():
+    device, told = QueuedDevice(), []
+
+    def classify(ids, _mask, _types):
+        if len(told) + 1 == 20:
+            raise MemoryError("out of memory")
+        told.append(ids)
+        return device.launch(0.01, np.ones((len(ids), 10), np.float32))
+
+    kept = []
+    plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    span = Span(
+        plan,
+        encode_lengths,
+        classify,
+        device,
+        lambda rows, _: kept.extend(rows.tolist()),
+        lambda _: None,
+        Phases(),
+    )
+    with pytest.raises(MemoryError):
+        span.run([(np.arange(30), texts_of([2] * 30))])
+    assert kept == list(range(19))
+
+
+def test_a_slow_queued_device_tells_its_progress_all_along():
+    device, told = QueuedDevice(), []
+
+    def classify(ids, _mask, _types):
+        return device.launch(0.1, np.ones((len(ids), 10), np.float32))
+
+    def advance(_):
+        told.append(time.perf_counter())
+
+    plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    span = Span(plan, encode_lengths, classify, device, lambda *_: None, advance, Phases())
+    start = time.perf_counter()
+    span.run([(np.arange(12), texts_of([2] * 12))])
+    assert len(told) == 12
+    assert told[0] - start < 0.6, "not once at the end, after 1.2 s"
+
+
 def slow_encoding(texts):
     """A tokenizer that takes 10 ms for each text, and leaves Python's lock alone meanwhile."""
     time.sleep(0.01 * len(texts))

@@ -19,6 +19,8 @@ from atpar.engine.refused import Refused
 from atpar.engine.spread import spread_over
 
 INTEROP_THREADS = 1
+FLASH_SINCE = 8.0
+"""Compute capability of the first cards that flash-attn has kernels for (Ampere)."""
 
 
 class Backend(Protocol):
@@ -78,6 +80,9 @@ class TorchBackend:
             raise Refused("device_map spreads a model over several GPUs; there is one here")
         flash = job.variant["attention"] == "flash" and job.variant["padding"] != "none"
         # Packed entries take torch's own kernel.
+        capability = self.expected.get("compute_capability")
+        if flash and capability and float(capability) < FLASH_SINCE:
+            raise Refused(f"compute capability {capability} has no kernels of flash attention")
         if flash and find_spec("flash_attn") is None:
             # transformers would look for a kernel on the hub: other code than was fingerprinted.
             raise Refused("attention is flash, but the package flash-attn isn't installed")

@@ -6,15 +6,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atpar.engine.cpus import SHORTEST_S, CpuTimes, cpu_times, used_by_others
+from atpar.engine.cpus import SHORTEST_S, CpuTimes, cpu_times, stolen, used_by_others
 from atpar.engine.devices import Device
 from atpar.engine.energy import energy
 from atpar.engine.gpu_state import gpu_state, in_use, occupancy, throttling
 
 BUSY_CPUS = 0.5
 """More CPUs than this kept busy by others, while a pass loads, make the machine a busy one."""
+STOLEN_CPUS = 0.1
+"""More than this taken by the host of a virtual machine, during the span, is noted."""
 SETTLING_S = 2.0
 """Utilisation is a mean over up to a second: so long it may be that of a pass that has ended."""
+
+
+def disturbances(found: Mapping[str, Any]) -> list[str]:
+    """Return what disturbed a span, from its conditions, as notes of its record."""
+    notes = []
+    if found["throttled"]:
+        notes.append(f"throttled: {', '.join(found['throttled'])}")
+    if (found["cpus_stolen"] or 0.0) > STOLEN_CPUS:
+        notes.append(
+            f"busy device: the host gave {found['cpus_stolen']:.2f} of this machine's CPUs to "
+            "others during the span"
+        )
+    return notes
 
 
 @dataclass
@@ -87,12 +102,13 @@ class Conditions:
         after it; on a CPU the one answer is why there is none.
         """
         after = self._states()
-        others = used_by_others(self.first, self._cpu_times())
+        last = self._cpu_times()
         ends = list(zip(self.values["cards_before"], after, strict=True)) or [(None, None)]
         return {
             **self.values,
-            "cpus_used_by_others": others,
+            "cpus_used_by_others": used_by_others(self.first, last),
+            "cpus_stolen": stolen(self.first, last),
             "cards_after": after,
             "energy": [energy(before, then, elapsed_s) for before, then in ends],
-            "throttled": sorted({one for state in after for one in throttling(state)}),
+            "throttled": sorted({one for pair in ends for one in throttling(*pair, elapsed_s)}),
         }

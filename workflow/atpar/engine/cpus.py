@@ -72,6 +72,8 @@ class CpuTimes:
     machine_s: float
     own_s: float
     at_s: float
+    stolen_s: float = 0.0
+    """Time in which a virtual machine wanted its CPUs and the host gave them to others."""
 
 
 def cpu_times(at_s: float, proc: Path = PROC, members: Sequence[int] = ()) -> CpuTimes | None:
@@ -83,11 +85,11 @@ def cpu_times(at_s: float, proc: Path = PROC, members: Sequence[int] = ()) -> Cp
         fields = (proc / "stat").read_text().splitlines()[0].split()[1:9]
     except (OSError, IndexError):
         return None
-    user, nice, system, _idle, _iowait, irq, softirq, _steal = map(int, fields)
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields)
     busy = user + nice + system + irq + softirq
     ticks = os.sysconf("SC_CLK_TCK")
     crew = sum(_ticks_of(proc / str(member)) for member in members)
-    return CpuTimes(busy / ticks, sum(os.times()[:4]) + crew / ticks, at_s)
+    return CpuTimes(busy / ticks, sum(os.times()[:4]) + crew / ticks, at_s, steal / ticks)
 
 
 def _ticks_of(process: Path) -> int:
@@ -97,6 +99,13 @@ def _ticks_of(process: Path) -> int:
     except OSError:
         return 0
     return sum(map(int, fields[11:15]))
+
+
+def stolen(start: CpuTimes | None, stop: CpuTimes | None) -> float | None:
+    """Return how many CPUs the host took from this machine on average between two readings."""
+    if start is None or stop is None or stop.at_s - start.at_s < SHORTEST_S:
+        return None
+    return round((stop.stolen_s - start.stolen_s) / (stop.at_s - start.at_s), 3)
 
 
 def used_by_others(start: CpuTimes | None, stop: CpuTimes | None) -> float | None:

@@ -21,12 +21,18 @@ from typing import Any
 from atpar.engine.clocks import Phases
 from atpar.engine.corpus import count_entries
 from atpar.engine.job import Job
-from atpar.engine.outcome import Outcome, outcome_of_exception, outcome_of_exit
+from atpar.engine.outcome import (
+    Outcome,
+    oom_kill_count,
+    outcome_of_exception,
+    outcome_of_exit,
+)
 from atpar.engine.parents import die_with_parent
 from atpar.engine.part import Part
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores
 from atpar.engine.span import Work
+from atpar.journal.attempts import log_tail
 from atpar.model.heads import read_head
 
 
@@ -43,6 +49,8 @@ class Crew:
 
     def __init__(self, job: Job, path: Path) -> None:
         command = [sys.executable, "-m", "atpar.engine.crew", str(path)]
+        self._folder = Path(job.folder)
+        self._oom_kills = oom_kill_count()
         self._members = [
             subprocess.Popen(
                 [*command, str(number), str(os.getpid())],
@@ -73,14 +81,21 @@ class Crew:
                 self._answer(number)
 
     def results(self) -> list[dict[str, Any]]:
-        """Return what each member did, once the last has done it."""
+        """Return the work that each member did, once the last has done it."""
+        return [self._answer(number) for number in range(len(self._members))]
+
+    def described(self) -> list[dict[str, Any]]:
+        """Return each member's memory and device, which it looks at after its work."""
         return [self._answer(number) for number in range(len(self._members))]
 
     def _answer(self, number: int) -> dict[str, Any]:
         member = self._members[number]
         line = member.stdout.readline()
         if not line:
-            outcome = outcome_of_exit(member.wait(), None, [])
+            code, now = member.wait(), oom_kill_count()
+            unknown = now is None or self._oom_kills is None
+            grown = None if unknown else now - self._oom_kills
+            outcome = outcome_of_exit(code, grown, log_tail(self._folder))
             raise MemberFailed(number + 1, outcome)
         answer = json.loads(line)
         if "status" in answer:
@@ -92,8 +107,8 @@ def merged(work: Work, others: list[dict[str, Any]], elapsed_s: float) -> Work:
     """Return the work of all members together; the time is the leader's clock, nothing added."""
     for other in others:
         for field in ("entries", "tokens_real", "tokens_padded", "truncated", "batches"):
-            setattr(work, field, getattr(work, field) + other["work"][field])
-        work.unfinite += other["work"]["unfinite"]
+            setattr(work, field, getattr(work, field) + other[field])
+        work.unfinite += other["unfinite"]
     work.main_time_s = elapsed_s
     work.device_time_s = None
     # Members work side by side: their stretches don't add up to the pass.
@@ -122,9 +137,10 @@ def member(path: Path, number: int, leader: int) -> int:
         say({"ready": True})
         if not sys.stdin.readline():
             return 1
-        work = part.run()
+        # Said at once: the pass's clock waits for it, and what follows isn't the pass.
+        say(asdict(part.run()))
         part.remember_peaks()
-        say({"work": asdict(work), "memory": part.memory, "device": part.described()})
+        say({"memory": part.memory, "device": part.described()})
     except Refused as error:
         say({"status": "refused", "reason": str(error)})
         return 1

@@ -50,6 +50,9 @@ class Device(Protocol):
     def between(self, start: Any, stop: Any) -> float | None:
         """Seconds of device time between two marks that were passed, or None."""
 
+    def trim(self) -> None:
+        """Give memory that nothing uses back, so that a later peak isn't that of loading."""
+
     def reset_peaks(self) -> None:
         """Set the peak counters back to the present level."""
 
@@ -96,6 +99,9 @@ class CpuDevice:
 
     def between(self, start: Any, stop: Any) -> None:
         """There is no device time apart from the host's."""
+
+    def trim(self) -> None:
+        """There is no device memory."""
 
     def reset_peaks(self) -> None:
         """There is no device memory."""
@@ -185,6 +191,10 @@ class CudaDevice:
     def between(self, start: Any, stop: Any) -> float:
         """Seconds between two recorded events."""
         return start.elapsed_time(stop) / 1000
+
+    def trim(self) -> None:
+        """Give the blocks of torch's pool that hold no tensor back to the driver."""
+        self._cuda.empty_cache()
 
     def reset_peaks(self) -> None:
         """Set torch's allocated and reserved peaks back to the present level."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from atpar.canonical import file_digest, read_json, write_json
+from atpar.canonical import file_digest, read_json, whole_file, write_json
 from atpar.engine.classifier import Classifier, architecture, model_class
 from atpar.engine.job import model_folder
 from atpar.engine.onnx_model import OnnxClassifier
@@ -16,6 +16,8 @@ from atpar.errors import AtparError
 
 DEFINITION = 1
 OPSET = 18
+LARGEST_BYTES = 2**31 - 2**24
+"""Of the parameters, below protobuf's limit for one message, with room for the graph."""
 TOLERANCE = 1e-3
 """Largest accepted difference of a logit between the exported model and torch's."""
 PLAIN = {
@@ -51,7 +53,9 @@ def export_onnx(
     names = [name for name in ("input_ids", "attention_mask", "token_type_ids")
              if name in settings["input_names"]]  # fmt: skip
     model.parent.mkdir(parents=True, exist_ok=True)
-    _export(classifier.model, names, model)
+    _refuse_too_large(classifier, folder)
+    with whole_file(model) as temporary:
+        _export(classifier.model, names, temporary)
     difference = _difference(classifier, model, facts)
     content = {
         "definition": DEFINITION,
@@ -63,13 +67,21 @@ def export_onnx(
         "largest_logit_difference": difference,
         "seconds": time.perf_counter() - start,
     }
-    if difference > TOLERANCE:
+    if not difference <= TOLERANCE:
         raise AtparError(
             f"{folder}: the exported model's logits differ by {difference:.3g} from torch's "
             f"(accepted: {TOLERANCE}); leave the onnxruntime variants out for this model"
         )
     write_json(export, content)
     return content
+
+
+def _refuse_too_large(classifier: Classifier, folder: Path) -> None:
+    if classifier.parameter_bytes > LARGEST_BYTES:
+        raise AtparError(
+            f"{folder}: {classifier.parameter_bytes / 2**30:.1f} GiB of parameters; an ONNX file "
+            "holds at most 2 GiB: leave the onnxruntime variants out for this model"
+        )
 
 
 def _export(model: Any, names: list[str], path: Path) -> None:
@@ -112,8 +124,9 @@ def _difference(classifier: Classifier, path: Path, facts: dict[str, Any]) -> fl
         mask = np.ones_like(ids)
         mask[0, width // 2 :] = 0
         expected = classifier(torch.from_numpy(ids), torch.from_numpy(mask), None).numpy()
-        largest = max(largest, float(np.abs(session(ids, mask, None) - expected).max()))
-    return largest
+        # NumPy's maximum keeps a NaN; the built-in one may lose it.
+        largest = np.maximum(largest, np.abs(session(ids, mask, None) - expected).max())
+    return float(largest)
 
 
 def _vocabulary(classifier: Classifier) -> int:

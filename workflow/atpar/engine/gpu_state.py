@@ -1,6 +1,6 @@
 """Clocks, heat, power and other processes of a GPU at one moment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,8 @@ def _state(library: Any, handle: Any) -> dict[str, Any]:
         "power_limit_w": lambda: library.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000,
         "energy_j": lambda: library.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
         "throttle_reasons": lambda: library.nvmlDeviceGetCurrentClocksThrottleReasons(handle),
+        "power_violation_s": _violation(library, handle, "NVML_PERF_POLICY_POWER"),
+        "thermal_violation_s": _violation(library, handle, "NVML_PERF_POLICY_THERMAL"),
     }
     values, reasons = {}, {}
     for name, question in questions.items():
@@ -47,6 +49,13 @@ def _state(library: Any, handle: Any) -> dict[str, Any]:
         if reason is not None:
             reasons[name] = reason
     return {**values, "reasons": reasons}
+
+
+def _violation(library: Any, handle: Any, policy: str) -> Callable[[], float]:
+    """Return the question how many seconds in all a policy has lowered the clocks."""
+    kind = getattr(library, policy)
+    # nvml.h, nvmlViolationTime_t: in nanoseconds.
+    return lambda: library.nvmlDeviceGetViolationStatus(handle, kind).violationTime / 1e9
 
 
 THROTTLED = {
@@ -59,10 +68,28 @@ THROTTLED = {
 """Bits of NVML's throttle reasons that mean lower clocks under load (nvml.h, event reasons)."""
 
 
-def throttling(state: Mapping[str, Any] | None) -> list[str]:
-    """Return why a GPU's clocks were lowered at that moment; none where it isn't known."""
-    bits = (state or {}).get("throttle_reasons") or 0
-    return [name for bit, name in THROTTLED.items() if bits & bit]
+VIOLATIONS = {"power_violation_s": "power limit", "thermal_violation_s": "heat"}
+"""Counters of `gpu_state`, and what lowered the clocks while they ran."""
+LEAST_SHARE = 0.01
+"""Share of a span from which lowered clocks are told."""
+
+
+def throttling(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, elapsed_s: float
+) -> list[str]:
+    """Return why a GPU's clocks were lowered in a span between two states; none: not known.
+
+    The bits are of one moment after the span, when the card may idle already; the counters, where
+    the driver has them, hold the whole span.
+    """
+    before, after = before or {}, after or {}
+    bits = after.get("throttle_reasons") or 0
+    found = [name for bit, name in THROTTLED.items() if bits & bit]
+    for counter, name in VIOLATIONS.items():
+        ends = before.get(counter), after.get(counter)
+        if None not in ends and (lowered := ends[1] - ends[0]) > LEAST_SHARE * elapsed_s:
+            found.append(f"{name} for {lowered:.1f} s of the span")
+    return found
 
 
 def occupancy(devices: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -78,7 +105,7 @@ def _occupancy(device: Mapping[str, Any]) -> dict[str, Any]:
     kind, uuid = device["kind"], device["uuid"]
     found = {"kind": kind, "uuid": uuid, "processes": None, "utilisation": None}
     if kind == "rocm":
-        return {**found, "processes": _kfd_processes()}
+        return {**found, "processes": _kfd_processes(device.get("gpu_id"))}
     if uuid is None:
         return found
     try:
@@ -94,11 +121,26 @@ def _occupancy(device: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "processes": named, "utilisation": used}
 
 
-def _kfd_processes(folder: Path = KFD_PROCESSES) -> list[str] | None:
-    """Return the processes that have queues on AMD's GPUs, None where the driver shows none."""
-    if not folder.is_dir():
+def _kfd_processes(gpu_id: str | None) -> list[str] | None:
+    """Return the processes that use an AMD GPU, None where the driver shows none.
+
+    The driver lists a process under all GPUs, with the bytes that it has on each. Where these
+    aren't told, every process may be using the card.
+    """
+    if not KFD_PROCESSES.is_dir():
         return None
-    return [f"process {one.name}" for one in sorted(folder.iterdir())]
+    return [
+        f"process {one.name}"
+        for one in sorted(KFD_PROCESSES.iterdir())
+        if _bytes_on(one / f"vram_{gpu_id}") != 0
+    ]
+
+
+def _bytes_on(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def in_use(found: Mapping[str, Any]) -> tuple[bool | None, str]:

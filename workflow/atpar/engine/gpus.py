@@ -1,15 +1,17 @@
 """The GPUs of this machine as their drivers tell of them, in the order in which torch sees them."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from atpar.engine.nvml import ask, handle_of, nvml, visible_devices
+from atpar.engine.nvml import ask, device_entries, handle_of, nvml, visible_devices
 
 KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 AMDGPU = Path("/sys/module/amdgpu/version")
 ROCM = Path("/opt/rocm/.info/version")
+HIDING = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
 def nvidia_devices() -> tuple[list[dict[str, Any]], str]:
@@ -106,7 +108,7 @@ def _text(value: str | bytes) -> str:
 def rocm_devices(
     nodes: Path = KFD, driver: Path = AMDGPU, rocm: Path = ROCM
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return AMD's GPUs from the kernel's topology, or the reason why there are none."""
+    """Return the visible AMD GPUs from the kernel's topology, or the reason why there are none."""
     found = []
     for node in sorted(nodes.glob("*"), key=lambda one: int(one.name)):
         properties = _properties(node / "properties")
@@ -121,6 +123,7 @@ def rocm_devices(
             "gfx": _gfx(int(properties.get("gfx_target_version", 0))),
             "rocm": _read(rocm),
             "driver": _read(driver),
+            "gpu_id": _read(node / "gpu_id"),
         }
         reasons = {
             name: "the kernel's topology doesn't tell it"
@@ -128,7 +131,28 @@ def rocm_devices(
             if value is None
         }
         found.append({**values, "reasons": reasons})
-    return found, "" if found else f"no GPU in {nodes}"
+    if not found:
+        return [], f"no GPU in {nodes}"
+    shown = rocm_visible(found)
+    return shown, "" if shown else f"{' and '.join(HIDING)} hide every GPU"
+
+
+def rocm_visible(
+    found: list[dict[str, Any]], environment: Mapping[str, str] = os.environ
+) -> list[dict[str, Any]]:
+    """Return the GPUs that HIP sees, in its order.
+
+    ROCR_VISIBLE_DEVICES is applied first; HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES in its
+    absence, picks from what that leaves ("GPU isolation techniques", rocm.docs.amd.com).
+    """
+    hip = HIDING[1] if HIDING[1] in environment else HIDING[2]
+    for name in (HIDING[0], hip):
+        if name in environment:
+            by_name = {str(one["uuid"]).lower(): one for one in found} | dict(enumerate(found))
+            wanted = device_entries(environment[name])
+            keys = [one if isinstance(one, int) else one.lower() for one in wanted]
+            found = [by_name[one] for one in keys if one in by_name]
+    return found
 
 
 def _properties(path: Path) -> dict[str, str]:

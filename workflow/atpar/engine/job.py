@@ -54,7 +54,7 @@ class Job:
     threads: int
     """Threads of each process."""
     seed: int = 0
-    """Seed of every random generator."""
+    """Seed of torch's random generators; nothing else in a pass draws."""
     parent: int = 0
     """Process id of the supervisor."""
     spawned_s: float = 0.0

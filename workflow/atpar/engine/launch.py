@@ -12,7 +12,7 @@ from typing import TextIO
 
 from atpar.engine.job import Job
 from atpar.engine.parents import is_running
-from atpar.engine.progress import progress_line
+from atpar.engine.progress import progress_line, show
 from atpar.journal.attempts import read_progress
 
 POLL_S = 0.1
@@ -86,13 +86,11 @@ class Launch:
             return
         self._printed = now
         line = progress_line(self.label, read_progress(Path(self.job.folder)))
-        self.screen.write(f"\r\x1b[K{line}" if terminal else f"{line}\n")
-        self.screen.flush()
+        show(self.screen, f"\r\x1b[K{line}" if terminal else f"{line}\n")
 
     def _clear(self) -> None:
         if self.screen.isatty():
-            self.screen.write("\r\x1b[K")
-            self.screen.flush()
+            show(self.screen, "\r\x1b[K")
 
 
 def _end_group(worker: subprocess.Popen) -> None:

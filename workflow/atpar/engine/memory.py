@@ -1,7 +1,8 @@
 """Memory of the host process. Device memory is read through `devices`.
 
-Scopes are kept apart and never added: `peak_host_rss_process_bytes` covers the worker from its
-start, `peak_host_rss_measured_bytes` the measured span alone, from the level reached before it.
+Scopes are kept apart and never added: `peak_host_rss_start_up_bytes` covers the worker from
+its start to the measured span, `peak_host_rss_measured_bytes` the span alone, from the level
+reached before it.
 """
 
 from pathlib import Path

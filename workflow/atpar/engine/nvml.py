@@ -80,8 +80,11 @@ def visible_devices(environment: Mapping[str, str] = os.environ) -> list[str | i
     (such as -1) are ignored.
     """
     text = environment.get("CUDA_VISIBLE_DEVICES")
-    if text is None:
-        return None
+    return None if text is None else device_entries(text)
+
+
+def device_entries(text: str) -> list[str | int]:
+    """Return the entries of such a variable up to the first impossible one."""
     entries: list[str | int] = []
     for entry in (part.strip() for part in text.split(",")):
         if entry.isdigit():

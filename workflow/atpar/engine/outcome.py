@@ -39,7 +39,6 @@ HOST_TEXTS = (
     "unable to allocate",
     "failed to allocate memory",
     "memory allocation of",
-    "can't start new thread",
 )
 
 
@@ -109,8 +108,8 @@ def outcome_of_exit(returncode: int, oom_kills: int | None, log: Sequence[str]) 
             f"host out of memory: killed by the kernel ({_spelt(returncode)}; the control group's "
             f"oom_kill count grew by {oom_kills})",
         )
-    if any(names_out_of_memory(line) for line in log):
-        line = next(line for line in log if names_out_of_memory(line))
+    line = next((line for line in log if _tells_out_of_memory(line)), None)
+    if line is not None:
         return Outcome("out_of_memory", f"{_spelt(returncode)}; its log says: {line.strip()}")
     if number is not None:
         hint = "; no evidence that memory ran out" if number == signal.SIGKILL else ""
@@ -118,6 +117,11 @@ def outcome_of_exit(returncode: int, oom_kills: int | None, log: Sequence[str]) 
     if returncode == 0:
         return Outcome("error", "the worker ended with exit code 0, but left no result")
     return Outcome("error", f"{_spelt(returncode)} without a result")
+
+
+def _tells_out_of_memory(line: str) -> bool:
+    """Tell whether a line of a log does; Python ends a traceback with the exception's class."""
+    return names_out_of_memory(line) or line.startswith("MemoryError")
 
 
 def signal_of(returncode: int) -> int | None:

@@ -68,6 +68,7 @@ class Part:
         self.pad_token_id = fingerprint["pad_token_id"]
         self.memory["parameter_bytes"] = self.classifier.parameter_bytes
         self._remember(self.device.peaks("load"))
+        self.device.trim()
 
     def _remember(self, found: tuple[dict[str, int | None], dict[str, str]]) -> None:
         self.memory.update(found[0])
@@ -86,8 +87,11 @@ class Part:
         window = [(np.arange(len(texts)), texts)]
         if self.classifier.compiles:
             self.enter("compile")
+            self.device.reset_peaks()
             with self.phases.timed("compile"):
                 aside.run(window)
+            self._remember(self.device.peaks("compile"))
+            self.device.trim()
         else:
             self.phases.untimed("compile", "the variant compiles nothing")
         self.enter("warm_up")

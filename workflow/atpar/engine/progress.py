@@ -4,10 +4,13 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from atpar.engine.clocks import utc_text
+from atpar.journal.attempts import machine
 
 WRITE_EVERY_S = 0.5
 
@@ -26,6 +29,7 @@ class Progress:
     count: Callable[[], int] | None = None
     """How many entries are done, where other processes do some too."""
     clock: Callable[[], float] = time.monotonic
+    machine: dict[str, str | None] = field(default_factory=machine)
     started: float = field(init=False)
     _measured_from: float | None = field(init=False, default=None)
     _written: float = field(init=False, default=float("-inf"))
@@ -54,6 +58,7 @@ class Progress:
         state = {
             "phase": self.phase,
             "process": os.getpid(),
+            **self.machine,
             "entries_completed": self.completed,
             "entries_expected": self.expected,
             "measured_s": None if self._measured_from is None else now - self._measured_from,
@@ -76,6 +81,17 @@ def progress_line(label: str, state: dict) -> str:
         rate = completed / seconds
         line += f", {rate:,.1f} entries/s, {_spelt((expected - completed) / rate)} left"
     return line
+
+
+def show(screen: TextIO, text: str) -> None:
+    """Write to the screen; one that is gone (a closed terminal, a dead pipe) ends no pass."""
+    try:
+        screen.write(text)
+        screen.flush()
+    except OSError:
+        # Else Python tries again as it ends, and ends with a code that says the job failed.
+        with suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), screen.fileno())
 
 
 def ended_line(label: str, record: dict) -> str:

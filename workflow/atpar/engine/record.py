@@ -38,6 +38,7 @@ FROM_WORKER = (
     "dtype_used",
     "threads_used",
     "in_effect",
+    "exported_digest",
     "conditions",
     "overlapping_phases",
 )
@@ -120,6 +121,7 @@ def started_record(
         "dtype_used": None,
         "threads_used": None,
         "in_effect": None,
+        "exported_digest": None,
         "conditions": {},
         "predictions_path": None,
         "predictions_digest": None,

@@ -2,7 +2,8 @@
 
 The worker maps two files of the attempt's folder into memory: `scores.f32` (entries x classes)
 and `done.u1` (a flag for each entry). Writing there costs no more than writing to memory, and what
-was written before a SIGKILL is still in the kernel's page cache afterwards. Their blocks are
+was written before a SIGKILL is still in the kernel's page cache afterwards (not so after a power
+cut, see `salvage`). Their blocks are
 allocated beforehand: a disk that is full says so as an error instead of a bus error.
 """
 

@@ -40,7 +40,10 @@ def rocm_state(uuid: str | None) -> dict[str, Any]:
 def _handle_of(library: Any, uuid: str | None) -> Any:
     """Return the handle of the GPU with this unique id, as the kernel and amdsmi both tell it."""
     wanted = (uuid or "").removeprefix("GPU-").lower()
-    for handle in library.amdsmi_get_processor_handles():
+    handles, reason = _ask(library, library.amdsmi_get_processor_handles)
+    if reason is not None:
+        raise OSError(reason)
+    for handle in handles:
         serial, _ = _ask(library, lambda one=handle: library.amdsmi_get_gpu_asic_info(one))
         if serial and str(serial["asic_serial"]).lower().removeprefix("0x").zfill(16) == wanted:
             return handle

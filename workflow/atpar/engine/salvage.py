@@ -12,16 +12,25 @@ from atpar.canonical import file_digest
 from atpar.engine.corpus import count_entries
 from atpar.engine.job import Inputs
 from atpar.engine.results import salvage_predictions, write_predictions
+from atpar.journal.attempts import read_progress, stopped_since
 from atpar.model.heads import read_head
 
 
 def salvaged(folder: Path, inputs: Inputs, protocol: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn what a killed worker left into a predictions table and return the fields it gives."""
+    """Turn what a killed worker left into a predictions table and return the fields it gives.
+
+    Scores are in the kernel's hands until it writes them, in an order of its own: after the machine
+    itself stopped, an entry can be marked as done whose scores never reached the disk. So what
+    was left before the machine was started anew is no prediction.
+    """
     kept = folder / "predictions.parquet"
     if not kept.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        head = read_head(Path(inputs.labels), dict(protocol))
-        salvage_predictions(folder, kept, Path(inputs.corpus), head)
+        if stopped_since(read_progress(folder)):
+            write_none(kept, inputs, protocol)
+        else:
+            head = read_head(Path(inputs.labels), dict(protocol))
+            salvage_predictions(folder, kept, Path(inputs.corpus), head)
     return {
         "predictions_path": str(kept),
         "predictions_digest": file_digest(kept),

@@ -5,8 +5,9 @@ very code that is measured.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +21,9 @@ from atpar.engine.feeding import Feed, Plan, ahead
 from atpar.engine.tokens import Encoded
 from atpar.model.heads import softmax
 
-GROUP = 32
-"""Batches whose results are fetched together from an asynchronous device."""
+GROUP, GROUP_S = 32, 0.25
+"""Batches whose results are fetched together from an asynchronous device: at most so many, and so
+many seconds' work, so that progress is told and a pass that fails keeps what it had computed."""
 MARKS = 64
 """Marks that a span keeps at most: when there are more, every second one is dropped."""
 COMPUTING = ("transfer", "inference", "materialise")
@@ -129,27 +131,40 @@ class Span:
         """
         work.overlapping = list(WITHIN)
         staged = ((batch, self.device.stage(batch)) for batch in batches)
-        last: _Group | None = None
-        with closing(ahead(staged)) as ready:
-            group = _Group(self.device)
-            for batch, arrays in ready:
-                inputs = self._upload(batch, arrays)
-                group.launch(batch, self.classify, inputs)
-                if len(group.batches) == GROUP:
-                    group.fetch()
-                    self._finish(last, work)
-                    last, group = group, _Group(self.device)
-        group.fetch()
-        self._finish(last, work)
-        self._finish(group, work)
+        groups = deque([_Group(self.device)])
+        size = 1
+        try:
+            with closing(ahead(staged)) as ready:
+                for batch, arrays in ready:
+                    inputs = self._upload(batch, arrays)
+                    groups[-1].launch(batch, self.classify, inputs)
+                    if len(groups[-1].batches) >= size:
+                        groups[-1].fetch()
+                        if len(groups) > 1:
+                            size = self._finish(groups.popleft(), work)
+                        groups.append(_Group(self.device))
+            self._finish_all(groups, work)
+        except Exception:
+            # What the device had computed before isn't lost with the batch that failed.
+            with suppress(Exception):
+                self._finish_all(groups, work)
+            raise
         self.phases.untimed("transfer", TRANSFER_REASON)
 
-    def _finish(self, group: "_Group | None", work: Work) -> None:
-        if group is None or not group.batches:
-            return
+    def _finish_all(self, groups: deque["_Group"], work: Work) -> None:
+        groups[-1].fetch()
+        while groups:
+            self._finish(groups.popleft(), work)
+
+    def _finish(self, group: "_Group", work: Work) -> int:
+        """Keep a group's results; return how many batches the next one may have."""
+        if not group.batches:
+            return 1
         results = group.wait()
-        self.phases.add("inference", group.device_time_s())
+        seconds = group.device_time_s()
+        self.phases.add("inference", seconds)
         self._keep(group.batches, results, work)
+        return GROUP if not seconds else max(1, min(GROUP, int(GROUP_S / seconds * len(results))))
 
     def _keep(self, batches: list[Batch], results: list[np.ndarray], work: Work) -> None:
         self.phases.of("materialise", self._put, batches, results, work)
@@ -193,7 +208,7 @@ class _Group:
 
     def fetch(self) -> None:
         """Queue the copy of all results, which is then underway while others are computed."""
-        if self.batches:
+        if self._logits:
             self._arrived = self.device.download(self._logits)
             self._logits = []
 

@@ -58,6 +58,11 @@ class SpreadDevice:
         for card in self._cards:
             card.synchronise()
 
+    def trim(self) -> None:
+        """Give back what no tensor of any card uses."""
+        for card in self._cards:
+            card.trim()
+
     def reset_peaks(self) -> None:
         """Set the peaks of all cards back."""
         for card in self._cards:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,21 @@ from atpar.engine.lock import lock_folder
 from atpar.engine.outcome import Outcome, oom_kill_count, outcome_of_exit, signal_of
 from atpar.engine.packages import computing
 from atpar.engine.parents import session_id, snakemake_above
-from atpar.engine.progress import ended_line
+from atpar.engine.progress import ended_line, show
 from atpar.engine.record import finished_record, judged, started_record
 from atpar.errors import AtparError
 from atpar.journal import journal
-from atpar.journal.attempts import alive, next_number, read_progress, reconcile
+from atpar.journal.attempts import (
+    alive,
+    left_behind,
+    log_tail,
+    next_number,
+    read_progress,
+    reconcile,
+)
 from atpar.protocol.software import versions
 
-LOG_LINES = 20
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -101,15 +108,27 @@ def measure_pass(one: Pass) -> dict[str, Any]:
             finished = _attempt(one, record, folder, lock, snakemake, clock)
             finished = _published(one, finished, folder)
         except Interrupted as stop:
-            finished = finished_record(
-                record, Outcome("interrupted", str(stop)), {}, read_progress(folder), clock
-            )
-            finished |= _salvaged(one, folder)
+            finished = _stopped(one, record, folder, stop, clock)
             journal.append(one.journal, {**event, "event": "finished", "record": finished})
             raise SystemExit(f"{one.offer}/{one.variant}/{one.repetition}: {stop}") from None
         journal.append(one.journal, {**event, "event": "finished", "record": finished})
         write_json(one.record, finished)
-    print(ended_line(one.label, finished), file=sys.stderr, flush=True)
+    show(sys.stderr, ended_line(one.label, finished) + "\n")
+    return finished
+
+
+def _stopped(
+    one: Pass, record: Mapping[str, Any], folder: Path, stop: Interrupted, clock: WallAndMonotonic
+) -> dict[str, Any]:
+    """Return the record of an attempt that a person or a scheduler ended."""
+    # Asked twice, it ends no sooner, and its row would have to wait for the next start.
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    outcome = Outcome("interrupted", str(stop))
+    finished = finished_record(record, outcome, {}, read_progress(folder), clock)
+    finished |= left_behind(folder)
+    with suppress(OSError):
+        finished |= _salvaged(one, folder)
     return finished
 
 
@@ -170,10 +189,10 @@ def _attempt(
     finished |= {
         "exit_code": None if code is None or code < 0 else code,
         "signal": -code if code is not None and code < 0 else None,
-        "entries_expected": read_progress(folder).get("entries_expected"),
+        **left_behind(folder),
     }
-    if outcome.status != "ok":
-        finished["log_tail"] = _log_tail(folder)
+    if outcome.status == "ok":
+        finished["log_tail"] = []
     return finished
 
 
@@ -187,7 +206,7 @@ def _outcome(
         return Outcome(result["status"], result["reason"])
     now = oom_kill_count()
     grown = None if kills is None or now is None else now - kills
-    return outcome_of_exit(ended.returncode, grown, _log_tail(folder))
+    return outcome_of_exit(ended.returncode, grown, log_tail(folder))
 
 
 def _published(one: Pass, record: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -212,7 +231,9 @@ def _published(one: Pass, record: dict[str, Any], folder: Path) -> dict[str, Any
         }
         from atpar.engine.salvage import write_none
 
-        write_none(one.predictions, one.inputs, one.settings["protocol"])
+        # On a disk that is really full this fails too: then the job fails, and the row stays.
+        with suppress(OSError):
+            write_none(one.predictions, one.inputs, one.settings["protocol"])
         return judged(failed)
 
 
@@ -227,14 +248,6 @@ def _result(folder: Path) -> dict[str, Any]:
         return json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
-
-
-def _log_tail(folder: Path) -> list[str]:
-    try:
-        text = (folder / "worker.log").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return []
-    return text.splitlines()[-LOG_LINES:]
 
 
 @contextmanager
@@ -253,7 +266,8 @@ def _interruptions() -> Iterator[None]:
     def stop(number: int, _: Any) -> None:
         raise Interrupted(f"interrupted ({signal.Signals(number).name})")
 
-    caught = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # What is ignored from the start is meant to be: `nohup` does it to outlive its terminal.
+    caught = [one for one in STOPPING if signal.getsignal(one) is not signal.SIG_IGN]
     before = {number: signal.signal(number, stop) for number in caught}
     try:
         yield

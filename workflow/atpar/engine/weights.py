@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from atpar.canonical import file_digest
+from atpar.canonical import file_digest, read_json
 from atpar.engine.job import model_folder
 
 DIGEST_LIMIT_BYTES = 2 * 2**30
@@ -12,6 +12,21 @@ DIGEST_LIMIT_BYTES = 2 * 2**30
 
 class ModelChanged(Exception):
     """A model file isn't the one that its fingerprint describes."""
+
+
+def verify_export(model: Path) -> str:
+    """Return the digest of the exported model; ModelChanged if it isn't what was exported."""
+    export = model.with_name("export.json")
+    try:
+        expected, found = read_json(export)["sha256"], file_digest(model)
+    except OSError as error:
+        raise ModelChanged(f"{error.filename}: {error.strerror}") from None
+    if found != expected:
+        raise ModelChanged(
+            f"{model}: not the file that {export} describes (SHA-256 {expected[:12]}...); delete "
+            "both, so that the model is exported again"
+        )
+    return found
 
 
 def verify_files(fingerprint: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from atpar.canonical import write_json
 from atpar.engine.backends import read_json
 from atpar.engine.clocks import Phases
-from atpar.engine.conditions import Conditions
+from atpar.engine.conditions import Conditions, disturbances
 from atpar.engine.corpus import count_entries
 from atpar.engine.crew import Crew, MemberFailed, merged
 from atpar.engine.job import Job
@@ -28,7 +28,7 @@ from atpar.engine.progress import Progress
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores, write_predictions
 from atpar.engine.span import Work
-from atpar.engine.weights import verify_files
+from atpar.engine.weights import verify_export, verify_files
 from atpar.model.heads import read_head
 
 
@@ -94,8 +94,10 @@ def _run(attempt: Attempt, path: Path) -> None:
     job, progress = attempt.job, attempt.progress
     if job.threads < 1:
         raise Refused(f"{job.processes} processes can't share fewer threads than that")
-    _take_devices(job)
+    take_devices(job)
     verify_files(read_json(job.inputs.fingerprint))
+    if job.variant["backend"] == "onnxruntime":
+        attempt.facts["exported_digest"] = verify_export(Path(job.inputs.onnx))
     progress.expected = count_entries(Path(job.inputs.corpus))
     conditions = Conditions()
     conditions.look_at_devices(_cards(job))
@@ -129,7 +131,7 @@ def _run(attempt: Attempt, path: Path) -> None:
     scores.remove()
 
 
-def _take_devices(job: Job) -> None:
+def take_devices(job: Job) -> None:
     """Lock every device that the pass computes on, so that no other pass shares it.
 
     The descriptors are never closed: the locks are to die with this process and no sooner.
@@ -140,8 +142,8 @@ def _take_devices(job: Job) -> None:
         return
     if job.processes > device["count"]:
         raise Refused(f"{job.processes} processes need as many GPUs; there are {device['count']}")
-    for one in _cards(job):
-        lock_device(Path(job.lock_folder), one["uuid"] or one["kind"])
+    for number, one in enumerate(_cards(job)):
+        lock_device(Path(job.lock_folder), one["uuid"] or f"{one['kind']}-{number}")
 
 
 def _cards(job: Job) -> list[dict[str, Any]]:
@@ -178,14 +180,11 @@ def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
         elapsed = time.perf_counter() - start
     finally:
         attempt.facts["conditions"] = conditions.stop(time.perf_counter() - start)
-        if throttled := attempt.facts["conditions"]["throttled"]:
-            attempt.notes.append(f"throttled: {', '.join(throttled)}")
+        attempt.notes.extend(disturbances(attempt.facts["conditions"]))
         part.remember_peaks()
     if others:
         work = merged(work, others, elapsed)
-        attempt.facts["members"] = [
-            {key: other[key] for key in ("memory", "device")} for other in others
-        ]
+        attempt.facts["members"] = crew.described()
         attempt.notes.append(
             f"{attempt.job.processes} processes; phases and memory are those of the first, the "
             "main time runs from the common start to the last prediction"

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ PATIENCE_S = 3.0
 """How long a killed process may take to leave its attempt."""
 ALIVE = "alive"
 """Name of the lock file in an attempt's folder."""
+LOG_LINES = 20
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def attempt_id(offer: str, variant: str, repetition: int, number: int) -> str:
@@ -89,17 +91,17 @@ def reconcile(
     added = []
     for record in unfinished(path):
         folder = Path(folder_of(record))
-        if not is_alive(folder, PATIENCE_S):
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_alive(folder, PATIENCE_S):
+            continue
+        # Of two starts at once, one writes the end.
+        with suppress(BlockingIOError), alive(folder):
+            name = record["attempt_id"]
+            if all(one["attempt_id"] != name for one in unfinished(path)):
+                continue
             ended = {**interrupted(record, folder), **salvage(record, folder)}
-            journal.append(
-                path,
-                {
-                    "event": "finished",
-                    "attempt_id": record["attempt_id"],
-                    "record": ended,
-                    "reconciled": True,
-                },
-            )
+            event = {"event": "finished", "attempt_id": name, "record": ended}
+            journal.append(path, {**event, "reconciled": True})
             added.append(ended)
     return added
 
@@ -112,7 +114,8 @@ def interrupted(record: Record, folder: Path) -> Record:
         **record,
         "status": "interrupted",
         "phase": progress.get("phase", record["phase"]),
-        "reason": "its processes were killed, or the machine stopped, before an end was recorded",
+        "reason": "its processes were killed, the machine stopped, or its end couldn't be written",
+        **left_behind(folder),
         "entries_completed": progress.get("entries_completed"),
         "finished_utc": seen,
         "wall_time_s": progress.get("wall_time_s"),
@@ -131,6 +134,36 @@ def read_progress(folder: Path) -> Record:
         return json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
+
+
+def left_behind(folder: Path) -> Record:
+    """Return what the files of an attempt that didn't end well still tell, as record's fields."""
+    expected = read_progress(folder).get("entries_expected")
+    return {"entries_expected": expected, "log_tail": log_tail(folder)}
+
+
+def log_tail(folder: Path) -> list[str]:
+    """Return the last lines of the worker's log; none where it left no log."""
+    try:
+        text = (folder / "worker.log").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return text.splitlines()[-LOG_LINES:]
+
+
+def machine() -> dict[str, str | None]:
+    """Return this machine's name and that of its present start, None where none is told."""
+    try:
+        start = BOOT.read_text().strip()
+    except OSError:
+        start = None
+    return {"host": os.uname().nodename, "boot": start}
+
+
+def stopped_since(progress: Record) -> bool:
+    """Tell whether this machine was started anew since it wrote that progress."""
+    here = machine()
+    return progress.get("host") == here["host"] and progress.get("boot") != here["boot"]
 
 
 @contextmanager
