@@ -448,6 +448,19 @@ def test_m15_a_slice_is_what_is_recorded_and_what_it_does_not_tell_is_unknown(nv
     assert fault(Card("o", "a100 mig 1g.5gb"), [device]) is None
 
 
+def attempt_beside(folder, rule, kind):
+    """Return an attempt under a rule of `protocol.busy_device`, on the one device of a machine."""
+    environment = folder / "environment.json"
+    write_json(environment, {"device": {"count": 1}})
+    job = SimpleNamespace(
+        protocol={"busy_device": rule},
+        inputs=SimpleNamespace(environment=environment),
+        cards_of=lambda count: count,
+    )
+    part = SimpleNamespace(device=SimpleNamespace(kind=kind))
+    return SimpleNamespace(job=job, part=part, notes=[])
+
+
 FEW_MIB = SimpleNamespace(used=2 * 2**20)
 
 
@@ -462,7 +475,7 @@ FEW_MIB = SimpleNamespace(used=2 * 2**20)
     ],
     ids=["2 MiB, no process", "a process at 0 %", "37 %, no process", "[N/A]", "[N/A] %"],
 )
-def test_m16_idle_is_what_is_known_to_be_idle(nvml, answers, expected):
+def test_m16_idle_is_what_is_known_to_be_idle(nvml, answers, expected, tmp_path):
     from atpar.engine.worker import _look_around
 
     kept = {name: value for name, value in card("GPU-1", **answers).items() if value is not None}
@@ -471,34 +484,32 @@ def test_m16_idle_is_what_is_known_to_be_idle(nvml, answers, expected):
     assert in_use(occupancy([device])[0])[0] is expected
     conditions = Conditions()
     conditions.look_at_devices([device], wait=lambda _: None)
-    part = SimpleNamespace(device=SimpleNamespace(kind="cuda"))
     for rule in ("refuse", "note"):
-        job = SimpleNamespace(protocol={"busy_device": rule})
-        attempt = SimpleNamespace(job=job, part=part, notes=[])
-        job.inputs, job.cards_of = SimpleNamespace(environment=None), lambda count: count
+        attempt = attempt_beside(tmp_path, rule, "cuda")
         if rule == "refuse" and expected is not False:
             with pytest.raises(Refused, match="isn't known to be idle"):
                 _look_around(attempt, conditions)
-        elif rule == "note" and expected is not False:
-            with pytest.raises(TypeError):  # It noted what it saw, and then looks for the file.
-                _look_around(attempt, conditions)
-            assert len(attempt.notes) == 1
+            continue
+        _look_around(attempt, conditions)
+        assert len(attempt.notes) == (expected is not False)
+        assert any("busy device: " in note for note in attempt.notes) == (expected is True)
 
 
 @pytest.mark.parametrize("rule", ["refuse", "note"])
-def test_m16_cpus_of_which_nothing_is_told_are_not_known_to_be_idle(monkeypatch, rule):
+def test_m16_cpus_of_which_nothing_is_told_are_not_known_to_be_idle(monkeypatch, rule, tmp_path):
     from atpar.engine.worker import _look_around
 
     monkeypatch.setattr("atpar.engine.conditions.cpu_times", lambda *_, **__: None)
-    job = SimpleNamespace(protocol={"busy_device": rule}, inputs=SimpleNamespace(environment=None))
-    part = SimpleNamespace(device=SimpleNamespace(kind="cpu"))
-    attempt = SimpleNamespace(job=job, part=part, notes=[])
-    # Beside a note it looks for the file.
-    with pytest.raises(Refused if rule == "refuse" else TypeError):
+    attempt = attempt_beside(tmp_path, rule, "cpu")
+    if rule == "refuse":
+        with pytest.raises(Refused, match="isn't known"):
+            _look_around(attempt, Conditions())
+    else:
         _look_around(attempt, Conditions())
-    assert len(attempt.notes) == (rule == "note")
-    assert Conditions(others_at_start_up=0.1).busy(part.device)[0] is False
-    assert Conditions(others_at_start_up=3.0).busy(part.device)[0] is True
+        assert ["isn't known" in note for note in attempt.notes] == [True]
+    device = attempt.part.device
+    assert Conditions(others_at_start_up=0.1).busy(device)[0] is False
+    assert Conditions(others_at_start_up=3.0).busy(device)[0] is True
 
 
 def test_m16_utilisation_that_a_pass_before_left_behind_fades(monkeypatch):

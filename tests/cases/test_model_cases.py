@@ -1,6 +1,7 @@
 """Tokenizers and models as people bring them: T01 to T25 of the table in README.md."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -539,8 +540,9 @@ def test_t22_a_revision_is_a_commit_and_goes_to_every_file(tmp_path, model, monk
         shutil.copytree(model.folder, local_dir, dirs_exist_ok=True)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
-    for moving in ("main", "v1.0", COMMITS[0][:7]):
-        with pytest.raises(AtparError, match="revision"):
+    for moving in ("main", "v1.0", COMMITS[0][:7], COMMITS[0].upper(), COMMITS[0] + "\n"):
+        remedy = re.escape(f"revision: {moving!r} is no full commit of 40 hexadecimal digits; ")
+        with pytest.raises(AtparError, match=f"{remedy}.*write the commit that it stands for"):
             check(ModelSource, {"hub": "org/name", "revision": moving}, "config.yaml")
     with pytest.raises(AtparError, match="full commit"):
         check(ModelSource, {"hub": "org/name"}, "config.yaml")

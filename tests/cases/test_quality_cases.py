@@ -58,7 +58,8 @@ def test_q02_a_class_that_is_never_predicted_counts_as_zero():
     assert found["macro_precision"].value == pytest.approx((0.5 + 0.0 + 0.5) / 3)
     assert found["f1[neu]"].value == 0.0
     # Of a class without predictions nothing can be precise: undefined with a reason, never 1.
-    assert found["precision[neu]"].value in (0.0, None)
+    assert found["precision[neu]"].value is None
+    assert found["precision[neu]"].reason == "'neu' was never predicted"
 
 
 def test_q02_a_class_that_the_answers_do_not_have_is_left_out_of_averages_and_undefined_alone():
@@ -124,12 +125,30 @@ def test_q03_labels_written_as_numbers_are_the_models_labels(read, write, labels
     assert labels_checked([one["label"] for one in entries], ["0", "1"])["unused_labels"] == []
 
 
-def test_q03_answers_of_another_spelling_are_refused_with_both_sides(labels_checked):
+@pytest.mark.parametrize(
+    ("answers", "model_labels", "near"),
+    [
+        (["0", "1", "1"], ["0.0", "1.0"], None),
+        (["Positive", "negative"], ["negative", "positive"], "did you mean 'positive'?"),
+        (["0", "1", "other"], ["1", "2"], None),
+    ],
+)
+def test_q03_answers_of_another_spelling_are_refused_with_both_sides(
+    labels_checked, answers, model_labels, near
+):
     with pytest.raises(AtparError) as caught:
-        labels_checked(["0", "1", "1"], ["0.0", "1.0"])
+        labels_checked(answers, model_labels)
     message = str(caught.value)
-    assert "'0' (id 'e0')" in message and "0.0" in message and "1.0" in message
+    assert f"label {answers[0]!r} (id 'e0') is none of the model's labels" in message
+    assert f"which are {', '.join(map(repr, model_labels))}" in message
+    assert f"The corpus has {', '.join(map(repr, sorted(set(answers))))}." in message
     assert "corpus.label_map" in message
+    assert near is None or near in message
+
+
+def test_q03_of_many_labels_the_first_are_named(labels_checked):
+    with pytest.raises(AtparError, match=r"'l00', .* 'l07' and 92 more; did you mean 'l0"):
+        labels_checked(["l0"], [f"l{number:02}" for number in range(100)])
 
 
 def test_q03_predictions_are_compared_as_the_names_of_labels(recorded):

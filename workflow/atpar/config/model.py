@@ -1,10 +1,14 @@
 """The model: a local folder, or a hub id with its revision."""
 
-from typing import Literal
+import re
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from atpar.config.base import Model
+
+COMMIT = r"^[0-9a-f]{40}$"
+"""A full commit."""
 
 
 class ModelSource(Model):
@@ -14,7 +18,7 @@ class ModelSource(Model):
     """A local model folder, relative to the working directory."""
     hub: str | None = Field(None, pattern=r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
     """A hub id such as `organisation/name`; needs `revision`."""
-    revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
+    revision: str | None = Field(None, pattern=COMMIT)
     """The hub revision as a full commit (40 hexadecimal digits): a branch moves [P6]."""
     labels: list[str] | None = None
     """Label names in index order, for a model whose own are LABEL_0, LABEL_1, ..."""
@@ -28,6 +32,17 @@ class ModelSource(Model):
     """Run Python code that comes with the model. Off: such a model is refused."""
     allow_pickle: bool = False
     """Load weights from pickle files, which can run code. Off: only safetensors."""
+
+    @field_validator("revision", mode="before")
+    @classmethod
+    def _full_commit(cls, revision: Any) -> Any:
+        if isinstance(revision, str) and not re.fullmatch(COMMIT, revision):
+            raise ValueError(
+                f"{revision!r} is no full commit of 40 hexadecimal digits; a branch or tag moves, "
+                "and a short commit is ambiguous: write the commit that it stands for now, as the "
+                "hub's page of the model lists it"
+            )
+        return revision
 
     @model_validator(mode="after")
     def _one_source(self) -> "ModelSource":

@@ -16,6 +16,8 @@ from atpar.model.heads import Head, head_of
 
 DEFINITION = 1
 MEANT = {"single": "one label", "multiple": "several labels", "number": "a number"}
+SHOWN = 8
+"""Labels of either side that a message names."""
 
 
 def check_labels(
@@ -87,20 +89,31 @@ def _explain(table: pa.Table, known: np.ndarray, head: Head) -> str:
     used = {one for text in pc.unique(table["label"]).to_pylist() for one in _named(text, head)}
     first = next(one for one in own if one not in labels)
     others = sorted(used - set(labels) - {first})
-    text = (
+    hint = did_you_mean(first, labels)
+    near = f"; {hint}" if hint.startswith("did you mean") else "."
+    said = [
         f"corpus: label {first!r} (id {table['id'][place].as_py()!r}) is none of the model's "
-        "labels; " + did_you_mean(first, labels)
-    )
+        f"labels, which are {_few(labels)}{near}",
+        f"The corpus has {_few(sorted(used))}.",
+    ]
     if others:
-        text += f" {len(others)} more are unknown: {', '.join(map(repr, others[:5]))}"
+        said.append(f"{len(others)} more are unknown: {', '.join(map(repr, others[:5]))}.")
     if all(re.fullmatch(r"LABEL_\d+", name) for name in labels):
-        return text + (
-            ". The model's labels have no names of their own; give them in index order under "
+        said.append(
+            "The model's labels have no names of their own; give them in index order under "
             "model.labels"
         )
+        return " ".join(said)
     if not used & set(labels):
-        text += ". No label is known to both: is this the model for this corpus?"
-    return text + ". Where they are only spelt differently, map them with corpus.label_map"
+        said.append("No label is known to both: is this the model for this corpus?")
+    said.append("Where they are only spelt differently, map them with corpus.label_map")
+    return " ".join(said)
+
+
+def _few(labels: list[str]) -> str:
+    """Return the first labels in quotes, and how many more there are."""
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    return ", ".join(map(repr, labels[:SHOWN])) + more
 
 
 def _named(answer: str, head: Head) -> list[str]:
