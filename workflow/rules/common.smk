@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import contains_wildcard
 
 try:
     import atpar.config.load
@@ -19,12 +20,14 @@ except ModuleNotFoundError as error:
         "environment.yml"
     ) from None
 from atpar.calendar.cap import check_cap
+from atpar.calendar.current import check_deadline
 from atpar.calendar.measured import as_row
 from atpar.calendar.planned import planned_starts, window_summary
 from atpar.canonical import canonical_json
 from atpar.carry.receipts import look, with_measured_rounds
 from atpar.config.load import load_plan
 from atpar.config.overrides import with_overrides
+from atpar.config.written import as_written, refuse_odd_numbers, refuse_repeated_keys
 from atpar.engine.identify import Card, offer_here, visible_gpus
 from atpar.errors import AtparError
 from atpar.journal.attempts import read_attempts
@@ -36,13 +39,22 @@ from atpar.protocol.software import software_digest
 from atpar.protocol.unchanged import check_seal
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+GIVEN = tuple(workflow.config_settings.config_args or ())
 
 try:
-    PLAN = load_plan(with_overrides(config, workflow.config_settings.config_args or ()))
+    # A job's own process reads what the main one has looked at.
+    WRITTEN = as_written(workflow.configfiles, GIVEN) if workflow.is_main_process else []
+    refuse_repeated_keys(WRITTEN)
+    # Scripts read the same values: Snakemake's own reading of GIVEN makes text of nested ones.
+    config.update(with_overrides(config, GIVEN))
+    PLAN = load_plan(config, given=GIVEN)
+    # Behind the types, whose messages say more of a number where text is expected.
+    refuse_odd_numbers(WRITTEN)
     TARIFFS = load_tariffs(PLAN.campaign.tables.tariffs)
     check_offers_priced(PLAN, TARIFFS)
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
+    check_deadline(CAMPAIGN.protocol)
     check_seal(
         CAMPAIGN.protocol.model_dump(mode="json"),
         Path(RESULTS, "protocol", "seal.json"),
@@ -50,6 +62,24 @@ try:
     )
 except AtparError as error:
     raise WorkflowError(str(error)) from None
+
+
+def literal(option, paths):
+    """Return the paths that an option names; refuse those that Snakemake would fill in.
+
+    It has no way to write braces that are part of a name.
+    """
+    for path in paths:
+        if contains_wildcard(path):
+            raise WorkflowError(
+                f"{option} names {path!r}: Snakemake takes a name in braces for a wildcard; rename "
+                "the file or folder, or link to it under a name without braces"
+            )
+    return paths
+
+
+for name, value in CAMPAIGN.tables.model_dump().items():
+    literal(f"tables.{name}", value if isinstance(value, list) else [value])
 
 
 def offer_card(name):
@@ -80,6 +110,7 @@ CARRIED = look(
     HERE,
     shared=CAMPAIGN.shared is not None,
 )
+literal(f"{RESULTS}/incoming", map(str, CARRIED.waiting))
 PLAN = with_measured_rounds(PLAN, CARRIED)
 
 try:

@@ -8,7 +8,11 @@ reference.parquet (what quality reads), tuning.parquet (what tuning reads), fing
 from atpar.corpus.sources import corpus_files
 
 try:
-    CORPUS_FILES = corpus_files(CAMPAIGN.corpus.files)
+    CORPUS_FILES = literal("corpus.files", corpus_files(CAMPAIGN.corpus.files))
+    stated = CAMPAIGN.production.files if CAMPAIGN.production else None
+    PRODUCTION_FILES = literal(
+        "production.files", corpus_files(stated or [], "production.files")
+    )
 except AtparError as error:
     raise WorkflowError(str(error)) from None
 

@@ -5,8 +5,8 @@ tokenizer_settings.json (from the tokenizer's files alone), fingerprint.json, la
 """
 
 try:
-    TOKENIZER_FILES = tokenizer_files(CAMPAIGN.model)
-    MODEL_FILES = model_files(CAMPAIGN.model)
+    TOKENIZER_FILES = literal("model.path", tokenizer_files(CAMPAIGN.model))
+    MODEL_FILES = literal("model.path", model_files(CAMPAIGN.model))
 except AtparError as error:
     raise WorkflowError(str(error)) from None
 

@@ -137,7 +137,7 @@ def real_load():
 
 rule measure_production:
     input:
-        files=lambda w: CAMPAIGN.production.files,
+        files=lambda w: PRODUCTION_FILES,
         tokenizer=f"{RESULTS}/model/tokenizer.json",
     output:
         tokens=f"{RESULTS}/corpus/production.parquet",

@@ -10,7 +10,22 @@ from datetime import UTC, datetime, timedelta
 
 from atpar.calendar.measured import PassKey, pass_times
 from atpar.calendar.tasks import Task, check_offers, offer_tasks
-from atpar.calendar.timeline import Entry, PassTime, plan_offer
+from atpar.calendar.timeline import Entry, PassTime, deadline_instant, plan_offer
+from atpar.config.protocol import Protocol
+from atpar.errors import AtparError
+from atpar.money.calculator import PriceError, find_zone
+
+
+def check_deadline(protocol: Protocol) -> None:
+    """Refuse a zone that is none, and a deadline that is no time there.
+
+    To be asked before the protocol is sealed: a sealed deadline can't be mended. Raises AtparError.
+    """
+    try:
+        find_zone(protocol.zone)
+    except PriceError as error:
+        raise AtparError(f"protocol.zone: {error}") from None
+    deadline_instant(protocol.deadline, protocol.zone)
 
 
 def next_hour(now: datetime | None = None) -> datetime:
@@ -47,8 +62,14 @@ def offer_calendars(
             own = [*tried, *(one for one in own if not one.attempts)]
         starts = [one.actual_start for one in own if one.actual_start]
         first = min(starts, default=anywhere and max(anywhere, now or anywhere))
-        origin = next_hour(now) if first is None else first - _lead(tasks, own, offer, zone)
-        entries = plan_offer(offer_tasks(tasks, offer), own, zone, origin, resumed)
+        try:
+            origin = next_hour(now) if first is None else first - _lead(tasks, own, offer, zone)
+            entries = plan_offer(offer_tasks(tasks, offer), own, zone, origin, resumed)
+        except OverflowError:
+            raise AtparError(
+                f"calendar: the tasks of offer {offer!r} last beyond the year 9999; shorten their "
+                "durations"
+            ) from None
         result[offer] = [replace(entry, offer=offer) for entry in entries]
     return result
 

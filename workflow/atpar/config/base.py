@@ -19,6 +19,8 @@ RESERVED = frozenset(
     ]
 )
 """Names of devices under Windows, where results may be copied to (case doesn't matter)."""
+HERE_WORDS = ("all", "none", "auto")
+"""What `here` says in place of offers' names."""
 LONGEST_NAME = 100
 """Characters; offer and variant stand in one path, and file systems end a part at 255 bytes."""
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from atpar.config.base import Model, Name
+from atpar.config.base import HERE_WORDS, Model, Name
 from atpar.config.corpus import Corpus
 from atpar.config.model import ModelSource
 from atpar.config.protocol import Protocol
@@ -33,7 +33,7 @@ class Money(Model):
     """How money is read and shown."""
 
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$")
-    """Currency of the balance; prices in another one need a rate."""
+    """Currency of the balance, in three capital letters; prices in another one need a rate."""
     rates: dict[str, str] = Field(default_factory=dict)
     """Currency -> `amount@date`: what one unit of it is worth in `currency`, as dated text."""
     price_age_days: int = Field(90, ge=1)
@@ -121,3 +121,13 @@ class Campaign(Model):
     evidence: Literal["hashes", "texts"] = "hashes"
     """What of the corpus goes into the evidence bag: ids with hashes of their texts, or the texts
     and the reference answers themselves."""
+
+    @model_validator(mode="after")
+    def _each_offer_here_once(self) -> "Campaign":
+        if isinstance(self.here, list):
+            for name in self.here:
+                if name in HERE_WORDS:
+                    raise ValueError(f"here lists {name!r}, which stands alone: here: {name}")
+                if self.here.count(name) > 1:
+                    raise ValueError(f"here names {name!r} twice: {self.here}")
+        return self

@@ -145,6 +145,12 @@ class Corpus(Model):
     """Corpus label -> model label, where they are spelt differently. Never guessed."""
 
     @model_validator(mode="after")
+    def _map_has_labels_to_rename(self) -> "Corpus":
+        if self.label_map and self.columns.label is None:
+            raise ValueError("label_map maps labels, but columns.label is null: there are none")
+        return self
+
+    @model_validator(mode="after")
     def _numbers_have_no_spelling(self) -> "Corpus":
         if self.label_map and self.columns.label_kind == "number":
             raise ValueError("label_map maps labels, but columns.label_kind is `number`")

@@ -36,7 +36,7 @@ class Expense(Model):
     unit_price: Amount
     """Price of one unit."""
     currency: str = Field("USD", pattern=r"^[A-Z]{3}$")
-    """Currency of the unit price."""
+    """Currency of the unit price, in three capital letters."""
     grounds: str
     """Why it applies: contract, invoice, rule."""
     source: str | None = None

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from atpar.config.written import as_written, refuse_odd_numbers, refuse_repeated_keys
 from atpar.errors import AtparError
 
 BASE = Path("config/config.yaml")
@@ -22,9 +23,16 @@ def campaign_config(overlays: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """Return YAML files merged in order, deeply, as Snakemake merges `--configfile`."""
+    """Return YAML files merged in order, deeply, as Snakemake merges `--configfile`.
+
+    Raises AtparError for a file without options, and for what YAML would hide in it.
+    """
     merged: dict[str, Any] = {}
-    for path in map(Path, paths):
+    paths = [Path(path) for path in paths]
+    written = as_written(paths)
+    refuse_repeated_keys(written)
+    refuse_odd_numbers(written)
+    for path in paths:
         try:
             value = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
         except FileNotFoundError:

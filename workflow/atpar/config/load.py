@@ -5,20 +5,19 @@ tables are read with the csv module and only pydantic is imported.
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from atpar.config.answers import check_answers
-from atpar.config.base import Model
+from atpar.config.base import HERE_WORDS, Model
 from atpar.config.campaign import Campaign
 from atpar.config.control import check_control
+from atpar.config.explain import faults
 from atpar.config.granted import granted_rounds
 from atpar.config.offers import Offer
 from atpar.config.variants import Variant
@@ -78,12 +77,15 @@ class Plan:
         return {offer.offer: offer for offer in self.offers}
 
 
-def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
+def load_plan(
+    config: Mapping[str, Any], folder: Path = Path(), given: Sequence[str] = ()
+) -> Plan:
     """Check the merged configuration and read its tables, paths relative to `folder`.
 
-    Raises AtparError with every fault found in the first part that has any.
+    `given` are the arguments of `--config` that were merged over it, for messages. Raises
+    AtparError with every fault found in the first part that has any.
     """
-    campaign = check(Campaign, config, "configuration")
+    campaign = check(Campaign, config, "configuration", given)
     variants = read_table(folder / campaign.tables.variants, Variant, "variant")
     offers = read_table(folder / campaign.tables.offers, Offer, "offer")
     granted = 0
@@ -97,16 +99,15 @@ def load_plan(config: Mapping[str, Any], folder: Path = Path()) -> Plan:
     return plan
 
 
-def check(model: type[Row], value: Any, where: str) -> Row:
-    """Return `value` as `model`, or raise AtparError that lists each fault and its remedy."""
+def check(model: type[Row], value: Any, where: str, given: Sequence[str] = ()) -> Row:
+    """Return `value` as `model`, or raise AtparError that lists each fault and its remedy.
+
+    `given` are the arguments of `--config` that are part of it.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        faults = {}
-        for fault in error.errors(include_url=False):
-            # Of a union (`here` is a name or a list) only the first reading is explained.
-            faults.setdefault(_place(fault), _explain(fault, model))
-        raise AtparError(f"{where}: " + "\n  ".join(faults.values())) from None
+        raise AtparError(f"{where}: " + "\n  ".join(faults(error, model, given))) from None
 
 
 def read_table(path: Path, model: type[Row], key: str, *, may_be_empty: bool = False) -> list[Row]:
@@ -145,12 +146,13 @@ def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any
         raise AtparError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     lines = [
         (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
+        # Only a line feed ends a row: a cell may hold what else str.splitlines takes for one.
+        for number, line in enumerate(text.split("\n"), start=1)
         if line.strip() and not line.startswith("#")
     ]
     if not lines:
         return []
-    header = next(csv.reader([lines[0][1]], delimiter="\t"))
+    header = _parted(path, *lines[0])
     for column in header:
         if column not in model.model_fields:
             raise AtparError(
@@ -161,7 +163,7 @@ def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any
         raise AtparError(f"{path}, line {lines[0][0]}: a column is named twice")
     rows = []
     for number, line in lines[1:]:
-        cells = next(csv.reader([line], delimiter="\t"))
+        cells = _parted(path, number, line)
         if len(cells) != len(header):
             raise AtparError(
                 f"{path}, line {number}: {len(cells)} cells under {len(header)} columns; "
@@ -172,6 +174,13 @@ def _read_cells(path: Path, model: type[Model]) -> list[tuple[int, dict[str, Any
     return rows
 
 
+def _parted(path: Path, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter="\t"))
+    except csv.Error as error:
+        raise AtparError(f"{path}, line {number}: {error}") from None
+
+
 def _typed(cell: str, model: type[Model], column: str) -> Any:
     """Return the cell as the column's type if it reads as one, else the text for the message."""
     try:
@@ -180,60 +189,6 @@ def _typed(cell: str, model: type[Model], column: str) -> Any:
         return adapter.validate_strings(cell, strict=False)
     except ValidationError:
         return cell
-
-
-def _explain(fault: dict[str, Any], model: type[Model]) -> str:
-    """Return one fault as `path: what was found, what was expected`."""
-    place = _place(fault)
-    if fault["type"] == "extra_forbidden":
-        known = _known_keys(model, fault["loc"][:-1])
-        return f"unknown option {place!r}; " + did_you_mean(str(fault["loc"][-1]), known)
-    if fault["type"] == "missing":
-        return f"{place}: missing; it has no default"
-    message = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] == "value_error":
-        return f"{place}: {message}" if place else message
-    hint = _yaml_hint(fault["input"], fault["type"])
-    return f"{place} is {fault['input']!r}: {message[0].lower()}{message[1:]}{hint}"
-
-
-def _yaml_hint(found: Any, kind: str) -> str:
-    """Return how to write a value that YAML made another type of, nothing for other faults."""
-    if "string" in kind and isinstance(found, (bool, int, float, date)):
-        made = "a date" if isinstance(found, date) else "a number or truth value"
-        return f"; YAML read it as {made}, so put it in quotes"
-    if not isinstance(found, str):
-        return ""
-    if kind == "bool_type":
-        return "; write true or false, without quotes"
-    if kind in ("float_type", "int_type"):
-        try:
-            number = Decimal(found)
-        except InvalidOperation:
-            return ""
-        if number.is_finite():
-            # Spelled out: YAML 1.1 takes 1e-06 for text, and so anything with an exponent.
-            written = f"{number:f}"
-            return f"; YAML read it as text, so write {written} (no quotes)"
-    return ""
-
-
-def _place(fault: dict[str, Any]) -> str:
-    """Return the option's place as it is written, without the tags pydantic adds for a union."""
-    parts = [str(part) for part in fault["loc"]]
-    return ".".join(part for part in parts if "[" not in part and part not in ("str", "int"))
-
-
-def _known_keys(model: type[Model], path: tuple) -> list[str]:
-    """Return the option names at `path` inside `model`."""
-    for part in path:
-        field = getattr(model, "model_fields", {}).get(part)
-        if field is None:
-            continue  # a list index, or a tag that pydantic adds for a union
-        candidates = [field.annotation, *get_args(field.annotation)]
-        inner = [one for one in candidates if isinstance(one, type) and issubclass(one, Model)]
-        model = inner[0] if inner else model
-    return list(model.model_fields)
 
 
 def _check_names(plan: Plan) -> None:
@@ -260,7 +215,7 @@ def _check_names(plan: Plan) -> None:
         if name not in offers:
             raise AtparError(
                 f"here is {name!r}, which is no offer in {plan.campaign.tables.offers}; "
-                + did_you_mean(name, [*offers, "all", "none", "auto"])
+                + did_you_mean(name, [*offers, *HERE_WORDS])
             )
     subgroups = {"bucket", "label", *plan.campaign.corpus.columns.subgroups}
     for column in protocol.subgroups:

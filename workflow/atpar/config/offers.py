@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from atpar.config.base import Model, Name
+from atpar.config.base import HERE_WORDS, Model, Name
 
 
 class Offer(Model):
@@ -49,3 +49,13 @@ class Offer(Model):
     """`auto`: a GPU if there is one (ROCm answers as cuda in torch), else the CPU."""
     threads: int | None = Field(None, ge=1)
     """Threads for computing on the CPU; null: every core this process may use."""
+
+    @field_validator("offer")
+    @classmethod
+    def _can_be_named_by_here(cls, name: str) -> str:
+        if name.lower() in HERE_WORDS:
+            raise ValueError(
+                f"{name!r} can't be an offer's name: `here: {name.lower()}` has a meaning of its "
+                "own; take another name"
+            )
+        return name

@@ -32,6 +32,29 @@ def with_overrides(config: Mapping[str, Any], arguments: Iterable[str]) -> dict[
     return result
 
 
+def as_quoted_argument(arguments: Iterable[str], path: tuple[str | int, ...]) -> str | None:
+    """Return how a shell gives the value at `path` as a text: `'campaign="010"'`.
+
+    None if none of the `key=value` arguments gives one there.
+    """
+    for argument in arguments:
+        key, _, text = argument.partition("=")
+        if path[:1] != (key,):
+            continue
+        value = yaml.load(text, yaml.BaseLoader)  # every scalar as it is written
+        opened = closed = ""
+        try:
+            for part in path[1:]:
+                value = value[part]
+                opened += "[" if isinstance(part, int) else f"{{{part}: "
+                closed = ("]" if isinstance(part, int) else "}") + closed
+        except (LookupError, TypeError):
+            continue
+        if isinstance(value, str):
+            return f"'{key}={opened}\"{value}\"{closed}'"
+    return None
+
+
 def _merged(below: Any, above: Any) -> Any:
     if isinstance(below, Mapping) and isinstance(above, Mapping):
         return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}

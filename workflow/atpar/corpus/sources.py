@@ -37,25 +37,25 @@ class SourceFile:
     """Columns that the folders' names give (`split=train/...`), the same for all of its rows."""
 
 
-def corpus_files(entries: list[str]) -> list[str]:
-    """Return the paths of all files that `corpus.files` names, folders opened up, in order.
+def corpus_files(entries: list[str], option: str = "corpus.files") -> list[str]:
+    """Return the paths of all files that an option names, folders opened up, in order.
 
     Raises AtparError for a file that isn't there, unless it is the example's, which a rule makes.
     """
-    paths = [source.path for source in source_files(entries)]
+    paths = [source.path for source in source_files(entries, option)]
     for path in map(Path, paths):
         if str(path) != EXAMPLE_CORPUS and not path.exists():
             beside = [one.name for one in path.parent.glob("*")] if path.parent.is_dir() else []
             hint = "; " + did_you_mean(path.name, beside) if beside else ""
             raise AtparError(
-                f"{path}: no such file; corpus.files names it, relative to the working "
+                f"{path}: no such file; {option} names it, relative to the working "
                 f"directory{hint}"
             )
     return paths
 
 
-def source_files(entries: list[str]) -> list[SourceFile]:
-    """Return the files that `corpus.files` names; a folder stands for the data files in it.
+def source_files(entries: list[str], option: str = "corpus.files") -> list[SourceFile]:
+    """Return the files that an option names; a folder stands for the data files in it.
 
     A folder is a Hugging Face `save_to_disk` folder (state.json gives the files and their order)
     or a folder of Parquet files, Hive partitions included, in the order of their paths. A file
@@ -68,7 +68,7 @@ def source_files(entries: list[str]) -> list[SourceFile]:
     paths = [source.path for source in found]
     for path in paths:
         if paths.count(path) > 1:
-            raise AtparError(f"corpus.files names {path} twice")
+            raise AtparError(f"{option} names {path} twice")
     return found
 
 
