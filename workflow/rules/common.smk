@@ -120,7 +120,7 @@ except AtparError as error:
 
 PLACES = {
     (place.offer, place.variant, place.repetition): place
-    for place in schedule(HERE, VARIANTS, PLAN.repetitions)
+    for place in schedule(HERE, VARIANTS, PLAN.repetitions, PLAN.resumed)
 }
 
 

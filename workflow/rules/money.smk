@@ -16,7 +16,7 @@ def calendar_passes():
     offers = [offer.offer for offer in PLAN.offers]
     return [
         [place.offer, place.variant, place.repetition]
-        for place in schedule(offers, VARIANTS, PLAN.repetitions)
+        for place in schedule(offers, VARIANTS, PLAN.repetitions, PLAN.resumed)
     ]
 
 

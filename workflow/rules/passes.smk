@@ -49,6 +49,17 @@ def backend_files(variant):
     return {}
 
 
+def resumed_files(offer, variant, repetition):
+    """Return what a pass goes on from, if its variant resumes another one's."""
+    if variant not in PLAN.resumed:
+        return {}
+    other = f"{offer}/{PLAN.resumed[variant]}/{repetition}"
+    return {
+        "resumed_record": f"{RESULTS}/passes/{other}.json",
+        "resumed_predictions": f"{RESULTS}/predictions/{other}.parquet",
+    }
+
+
 def pass_settings(script, offer, variant, **values):
     """Return the params of a rule that runs a variant on an offer: what its durations depend on."""
     protocol = {
@@ -134,6 +145,7 @@ rule export_onnx:
 rule measure_pass:
     input:
         unpack(lambda w: backend_files(w.variant)),
+        unpack(lambda w: resumed_files(w.offer, w.variant, w.repetition)),
         corpus=f"{RESULTS}/corpus/evaluation.parquet",
         corpus_fingerprint=f"{RESULTS}/corpus/fingerprint.json",
         tokenizer=f"{RESULTS}/model/tokenizer.json",

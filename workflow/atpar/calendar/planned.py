@@ -45,7 +45,7 @@ def plan_calendars(
     offers = [offer.offer for offer in plan.offers]
     if places is None:
         variants = [variant.variant for variant in plan.variants]
-        places = schedule(offers, variants, plan.repetitions)
+        places = schedule(offers, variants, plan.repetitions, plan.resumed)
     planned = [(one.offer, one.variant, one.repetition) for one in places]
     now = now or datetime.now(UTC)
     return offer_calendars(tasks, planned, attempts, offers, plan.campaign.protocol.zone, now=now)
@@ -138,10 +138,9 @@ def _around(offer: Offer, window: Window, tariffs: Sequence[Tariff], zone: str) 
         order = local_text(window.start - hours(max(leads)), zone)
         lines.append(f"order by {order} (lead time {show_hours(hours(max(leads)))})")
     if window.released:
-        apart = sum((end - start for start, end in window.released), timedelta())
         lines.append(
-            f"the rental isn't needed for {show_hours(apart)} inside the window; given back then, "
-            "it is several rentals, each priced for itself"
+            f"the rental isn't needed for {show_hours(window.released)} inside the window, and is "
+            "paid meanwhile; given back then, it is several rentals, each priced for itself"
         )
     return lines
 

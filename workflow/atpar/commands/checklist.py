@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from atpar.calendar.planned import plan_calendars
-from atpar.calendar.timeline import local_text, window_of
+from atpar.calendar.timeline import deadline_instant, local_text, window_of
 from atpar.canonical import read_json, write_text
 from atpar.config.files import campaign_config
 from atpar.config.load import Plan, load_plan
@@ -59,6 +59,8 @@ def _of_offer(plan: Plan, name: str) -> str:
     results = Path("results", plan.campaign.campaign)
     environment = results / "offers" / name / "environment.json"
     window = _window(plan, name)
+    zone = plan.campaign.protocol.zone
+    deadline = deadline_instant(plan.campaign.protocol.deadline, zone)
     groups = checklist_points(
         offer,
         _tariff(plan, name, window.length),
@@ -66,10 +68,9 @@ def _of_offer(plan: Plan, name: str) -> str:
         {
             "memory": _weights(results / "model" / "fingerprint.json"),
             "window": (
-                f"{show_hours(window.length)}, from "
-                f"{local_text(window.start, plan.campaign.protocol.zone)}"
+                f"{show_hours(window.length)}, from {local_text(window.start, zone)}"
             ),
-            "deadline": plan.campaign.protocol.deadline,
+            "deadline": deadline and local_text(deadline, zone),
         },
         _versions(),
     )
@@ -77,7 +78,9 @@ def _of_offer(plan: Plan, name: str) -> str:
 
 
 def _window(plan: Plan, name: str):
-    places = schedule([name], [one.variant for one in plan.variants], plan.repetitions)
+    places = schedule(
+        [name], [one.variant for one in plan.variants], plan.repetitions, plan.resumed
+    )
     return window_of(plan_calendars(plan, places)[name])
 
 

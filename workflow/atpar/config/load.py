@@ -60,6 +60,11 @@ class Plan:
             return ()
         return (here,) if isinstance(here, str) else tuple(here)
 
+    @property
+    def resumed(self) -> dict[str, str]:
+        """Variants with `resume`, each with the one whose passes it goes on from."""
+        return {one.variant: one.recovers for one in self.variants if one.resume}
+
     def variant(self, name: str) -> Variant:
         """Return the variant of that name (KeyError if there is none)."""
         return self._variants_by_name[name]
@@ -205,6 +210,12 @@ def _check_names(plan: Plan) -> None:
         for variant in plan.variants
         if variant.recovers
     ]
+    for variant, recovered in plan.resumed.items():
+        if recovered in plan.resumed:
+            raise AtparError(
+                f"variant {variant!r} resumes {recovered!r}, which resumes another one itself; "
+                "resume the first of them"
+            )
     for place, name in references:
         if name not in variants:
             raise AtparError(

@@ -60,6 +60,9 @@ class Variant(Model):
     """Seed of this variant, for a stochastic protocol; null: the protocol's."""
     recovers: Name | None = None
     """The variant whose failures this one recovers; its time counts with it [P18]."""
+    resume: bool = False
+    """Take over the entries that the recovered variant completed in the same repetition, and
+    compute the rest; the main time holds the time of that attempt's span too."""
 
     @model_validator(mode="after")
     def _can_be_run(self) -> "Variant":
@@ -141,6 +144,14 @@ class Variant(Model):
             (
                 onnx and self.attention != "sdpa",
                 "onnxruntime has attention of its own; leave `attention` at sdpa",
+            ),
+            (
+                self.resume and self.recovers is None,
+                "`resume` goes on where another variant's attempt ended; name it in `recovers`",
+            ),
+            (
+                self.resume and self.processes > 1,
+                "a pass is resumed by one process; leave `processes` at 1",
             ),
             (
                 self.processes > 1 and self.window is not None,

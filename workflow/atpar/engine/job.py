@@ -23,6 +23,10 @@ class Inputs:
     environment: str
     onnx: str | None = None
     """The exported model, for a variant whose backend is onnxruntime."""
+    resumed_record: str | None = None
+    """For a variant with `resume`: the record of the recovered variant's pass,"""
+    resumed_predictions: str | None = None
+    """and its predictions."""
 
     @classmethod
     def of_campaign(cls, results: Path, offer: str) -> "Inputs":

@@ -19,6 +19,7 @@ from atpar.engine.job import Job
 from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores
+from atpar.engine.resume import left
 from atpar.engine.span import Span, Work
 from atpar.engine.tokens import Encoder, usable_length
 from atpar.model.heads import read_head
@@ -36,6 +37,8 @@ class Part:
         self.variant = job.variant
         self.memory: dict[str, int | None] = {}
         self.memory_reasons: dict[str, str] = {}
+        self.taken: np.ndarray | None = None
+        """A flag for each entry that another attempt has computed; None: nothing is resumed."""
         self.device: Device
         self._stay_on_own_cpus()
 
@@ -138,7 +141,18 @@ class Part:
         if self.variant["order"] == "length":
             size = self.variant["window"]
         everything = windows(Path(self.job.inputs.corpus), size)
+        if self.taken is not None:
+            everything = left(everything, self.taken)
         return self.span.run(share(everything, self.member, self.job.processes))
+
+    def count_taken_over(self) -> tuple[int, int]:
+        """Return tokens and truncated entries of what was taken over; outside every clock."""
+        others = left(windows(Path(self.job.inputs.corpus), WINDOW), 1 - self.taken)
+        found = [self.encoder.encode(texts) for _, texts in others]
+        return (
+            sum(int(one.lengths.sum()) for one in found),
+            sum(one.truncated for one in found),
+        )
 
     def remember_peaks(self) -> None:
         """Keep the peaks of the measured span, each with its scope."""

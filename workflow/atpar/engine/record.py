@@ -38,6 +38,7 @@ FROM_WORKER = (
     "dtype_used",
     "threads_used",
     "in_effect",
+    "resumed",
     "exported_digest",
     "conditions",
     "overlapping_phases",
@@ -102,6 +103,7 @@ def started_record(
         "overlapping_phases": [],
         "main_time_s": None,
         "main_time_reason": "the attempt didn't end as ok",
+        "span_s": None,
         "device_time_s": None,
         "wall_time_s": None,
         "entries_expected": None,
@@ -121,6 +123,7 @@ def started_record(
         "dtype_used": None,
         "threads_used": None,
         "in_effect": None,
+        "resumed": None,
         "exported_digest": None,
         "conditions": {},
         "predictions_path": None,
@@ -158,11 +161,19 @@ def finished_record(
         "finished_utc": utc_text(clock.wall()),
         "clock_disagreement_s": round(disagreement, 6),
         "wall_time_s": clock.elapsed_s(),
+        "span_s": None if outcome.status == "ok" else _span_s(progress, clock.elapsed_s()),
         "notes": notes,
     }
     if finished["entries_completed"] is None:
         finished["entries_completed"] = progress.get("entries_completed", 0)
     return judged(finished)
+
+
+def _span_s(progress: Mapping[str, Any], elapsed_s: float) -> float | None:
+    """Return how long an attempt that didn't end well was in its span; None: it never was."""
+    if progress.get("measured_s") is None:
+        return None
+    return round(elapsed_s - (progress["wall_time_s"] - progress["measured_s"]), 3)
 
 
 def judged(record: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from atpar.engine.part import Part
 from atpar.engine.progress import Progress
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores, write_predictions
+from atpar.engine.resume import TakenOver, take_over
 from atpar.engine.span import Work
 from atpar.engine.weights import verify_export, verify_files
 from atpar.model.heads import read_head
@@ -118,11 +119,18 @@ def _run(attempt: Attempt, path: Path) -> None:
     head = read_head(Path(job.inputs.labels), job.protocol)
     scores = Scores(attempt.folder, progress.expected, len(head.labels))
     progress.count = (lambda: scores.completed) if job.processes > 1 else None
+    resumed = None
+    if job.variant["resume"]:
+        resumed = take_over(job.inputs, list(head.labels), scores)
+        part.taken = scores.done.copy()
+        progress.completed = resumed.entries
     part.get_ready(scores, progress.advance)
     crew.wait_until_ready()
     before = part.classifier.graphs
     work = _measure(attempt, crew, conditions)
     _tell_compiled(attempt, before)
+    if resumed is not None:
+        _add_resumed(attempt, work, resumed)
     _check_complete(progress, scores, work)
 
     progress.enter("write")
@@ -205,6 +213,23 @@ def _measure(attempt: Attempt, crew: Crew, conditions: Conditions) -> Work:
             f"{work.unfinite} entries have a logit that is NaN or infinite: no label is predicted"
         )
     return work
+
+
+def _add_resumed(attempt: Attempt, work: Work, resumed: TakenOver) -> None:
+    """Add what was taken over of another attempt to what was computed, each by its own name."""
+    tokens, truncated = attempt.part.count_taken_over()
+    work.entries += resumed.entries
+    attempt.facts |= {
+        "resumed": asdict(resumed),
+        "main_time_s": resumed.span_s + work.main_time_s,
+        "entries_completed": work.entries,
+        "tokens_real": work.tokens_real + tokens,
+        # How the other attempt padded isn't known.
+        "tokens_padded": None,
+        "entries_truncated": work.truncated + truncated,
+        "marks": [],
+    }
+    attempt.notes.append(resumed.note())
 
 
 def _tell_compiled(attempt: Attempt, before: int | None) -> None:

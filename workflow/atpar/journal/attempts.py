@@ -119,6 +119,7 @@ def interrupted(record: Record, folder: Path) -> Record:
         "entries_completed": progress.get("entries_completed"),
         "finished_utc": seen,
         "wall_time_s": progress.get("wall_time_s"),
+        "span_s": progress.get("measured_s"),
         "notes": [
             *record.get("notes", []),
             "finished_utc and wall_time_s are those of its last sign of life"

@@ -6,7 +6,7 @@ keeps a fixed place. Over as many rounds as there are variants, each variant sta
 place; over fewer, the counts differ by one at most.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 
@@ -32,15 +32,29 @@ def rotated(names: Sequence[str], by: int) -> list[str]:
     return [*names[by:], *names[:by]]
 
 
-def schedule(offers: Sequence[str], variants: Sequence[str], repetitions: int) -> list[Place]:
+def schedule(
+    offers: Sequence[str],
+    variants: Sequence[str],
+    repetitions: int,
+    resumed: Mapping[str, str] | None = None,
+) -> list[Place]:
     """Return the places of all passes in the order in which they run.
 
     A repetition is a round. Within a round all variants of one offer run together, so that a
     device isn't left between passes of the same comparison; `position` is the place among them.
+    `resumed` are variants that go on where another one's pass ended, by that other one: they don't
+    rotate by themselves but follow it.
     """
+    resumed = resumed or {}
+    leading = [variant for variant in variants if variant not in resumed]
     places: list[Place] = []
     for repetition in range(1, repetitions + 1):
         for offer in rotated(offers, repetition - 1):
-            for position, variant in enumerate(rotated(variants, repetition - 1)):
+            order = [
+                one
+                for variant in rotated(leading, repetition - 1)
+                for one in (variant, *(each for each in resumed if resumed[each] == variant))
+            ]
+            for position, variant in enumerate(order):
                 places.append(Place(len(places), repetition, position, offer, variant, repetition))
     return places
