@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,16 @@ class Price:
     covers: bool = True
     meets_deadline: bool | None = None
     reason: str | None = None
+    unknown: str | None = None
+    """Items that the amount lacks."""
+    expenses: dict[str, str] = field(default_factory=dict)
+    """What a variant engages beside the rental."""
+
+    def engaged(self, variant: str) -> str | None:
+        """Return what a variant engages."""
+        if self.amount is None:
+            return None
+        return str(Decimal(self.amount) + Decimal(self.expenses.get(variant, "0.00")))
 
 
 @dataclass
@@ -345,18 +356,19 @@ class RecordedCampaign:
                 for row in delivered
                 if (row["offer"], row["variant"]) == (offer, variant)
             )
-            each = None
-            if accepted and price.amount:
-                each = f"{float(price.amount) / accepted:.2f}"
+            each, amount = None, price.engaged(variant)
+            if accepted and amount:
+                each = f"{float(amount) / accepted:.2f}"
             rows.append(
                 {
                     "offer": offer,
                     "variant": variant,
                     "deliverables_expected": len(self.protocol["deliverables"]),
                     "deliverables_accepted": accepted,
-                    "engaged_amount": price.amount,
+                    "engaged_amount": amount,
                     "currency": "USD",
                     "engaged_reason": price.reason,
+                    "unknown_items": price.unknown,
                     "cost_per_deliverable": each,
                     "cost_per_deliverable_reason": None if each else "nothing was accepted",
                     "billing": "package",

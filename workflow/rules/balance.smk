@@ -92,7 +92,7 @@ rule separate_options:
                 if series.problem
             ],
             protocol=CAMPAIGN.protocol.model_dump(
-                mode="json", include={"control", "minimum_span_s", "separation"}
+                mode="json", include={"control", "separation"}
             ),
         ),
     message:

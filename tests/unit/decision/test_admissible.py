@@ -4,6 +4,7 @@ import csv
 
 import pytest
 
+from atpar.canonical import read_json, write_json
 from atpar.errors import AtparError
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
@@ -95,6 +96,19 @@ def test_a_changed_cell_raises_its_own_objection_alone(tables, table, where, cel
     assert not option.admissible
     assert option.objections[0].sentence in text
     assert decision.choice is None or str(decision.choice) != "b8 on cheap"
+
+
+def test_an_option_without_any_success_is_not_admissible_however_many_failures_are_accepted(tables):
+    seal = read_json(tables.path("protocol/seal.json"))
+    seal["sealed"]["protocol"]["failed_passes_accepted"] = 5
+    write_json(tables.path("protocol/seal.json"), seal)
+    failed = {"failed_passes": "5", "successes": "0", "failure_kinds": "5 x error in load"}
+    nothing = {"quality_verdict": "not judged", "median_s": "", "durations_s": ""}
+    change(tables, "summary", CHEAP_B8, **failed, **nothing)
+    change(tables, "attempts", CHEAP_B8, status="error")
+    decision, text = tables.decide_again()
+    assert str(decision.choice) == "b1 on cheap"
+    assert "5 of 5 passes failed" in text and "without any success" in text
 
 
 def test_reference_passes_that_disagree_leave_no_standard(tables):

@@ -57,10 +57,28 @@ def test_nothing_is_granted_beyond_the_rule_or_where_others_measure(recorded, ru
 
 def test_a_series_whose_control_is_told_apart_is_not_extended(recorded):
     apart = {"b1": [20.0, 20.1, 20.2, 20.1, 20.0], "b1again": [25.0, 25.1, 25.2, 25.1, 25.0]}
+    apart["b4"] = apart["b1"]
     rule = {"mode": "automatic", "limit": 9}
     more = {"control": ["b1", "b1again"], "repetitions": 5, "extension": rule}
     campaign, _ = tied(recorded, apart, **more)
     assert grant(campaign.folder, ["card"], 5) is None
+
+
+def test_the_two_names_of_a_sound_control_are_no_tie(recorded):
+    rule = {"mode": "automatic", "limit": 9}
+    campaign = recorded(protocol={"control": ["b4", "again"], "extension": rule})
+    campaign.add_option("b1", [20.0, 20.1, 20.2, 20.1, 20.0])
+    campaign.add_option("b4", [10.0, 10.1, 10.2, 10.1, 10.0])
+    campaign.add_option("again", [10.1, 10.0, 10.2, 10.1, 10.1])
+    assert str(campaign.decide()[0].choice) == "b4 on card"
+    assert grant(campaign.folder, ["card"], 5) is None
+
+
+def test_a_tie_names_a_control_once(recorded):
+    seconds = {**CLOSE, "again": [20.0, 20.2, 20.1]}
+    campaign, decision = tied(recorded, seconds, control=["b4", "again"])
+    assert [one.variant for one in decision.leading] == ["b1", "b4"]
+    assert "again on card" not in grant(campaign.folder, ["card"], 3)
 
 
 def test_a_choice_asks_for_nothing_more(recorded):

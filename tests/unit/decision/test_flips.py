@@ -107,6 +107,37 @@ def test_what_is_not_known_of_the_spending_is_named(two_offers):
     assert "without storage of card, which isn't known" in text
 
 
+def test_several_items_that_are_not_known_are_several(two_offers):
+    made, _ = answer(two_offers, LEDGER + "other,storage,\n")
+    assert "without storage of card and storage of other, which aren't" in made.deciding.sentence
+
+
+def test_expenses_of_variants_may_grow_so_far_and_name_the_options(two_offers):
+    two_offers.prices["card"].expenses = {"b1": "25.00"}
+    two_offers.add_option("b8", QUICK, offer="other")
+    two_offers.prices["other"].expenses = {"b8": "5.00"}
+    made, text = answer(two_offers)
+    assert str(made.choice) == "b8 on card"
+    found = {one.what: one for one in made.margins}
+    assert set(found) == {"price", "duration", "expense", "threshold"}
+    assert (found["price"].against, found["price"].margin) == ("b1 on other", "45.45")
+    expense = found["expense"]
+    assert (expense.against, expense.margin, expense.unit) == ("b1 on card", "25.00", "USD")
+    assert "may grow by 25.00 USD before b1 on card, which shares its rental" in text
+
+
+def test_the_second_name_of_a_control_is_no_rival(recorded):
+    campaign = recorded(
+        protocol={"control": ["b8", "again"]}, prices={"card": recorded.price("110.00")}
+    )
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    campaign.add_option("again", [one + 0.05 for one in QUICK])
+    made, _ = answer(campaign, ledger="offer,item,amount\ncard,rental: passes,110.00\n")
+    found = {one.what: one for one in made.margins}
+    assert found["pass"].against == "b1 on card"
+
+
 def test_an_offer_without_a_price_is_refused(two_offers):
     with pytest.raises(AtparError, match="no price for acme other"):
         answer(two_offers, tariff="\n".join(TARIFF.splitlines()[:-1]))

@@ -125,7 +125,8 @@ def test_a_failure_may_be_accepted_by_the_sealed_rule(recorded):
     assert objections(decision, "b8") == []
     # Both cost the same; b1 had no failure, so it comes first although it is slower.
     assert str(decision.choice) == "b1 on card"
-    assert "b8 on card had 1 failed attempt" in text
+    assert "b8 on card had 1 failed attempt (1 x signal in measured), the leading ones none" in text
+    assert "can be excluded" not in text
 
 
 def test_a_failed_attempt_that_was_repeated_stays_visible(recorded):
@@ -176,7 +177,7 @@ def test_nothing_accepted_is_no_option_and_the_spending_stays(recorded):
     decision, text = campaign.decide()
     assert decision.outcome == "none" and decision.leading == []
     assert "**No option is admissible.**" in text
-    assert "220.00 USD | 0 of 1 | undefined" in text
+    assert "220.00 USD | 0 of 1 | nothing was accepted" in text
     assert "Chosen" not in text
 
 
@@ -230,7 +231,24 @@ def test_a_recovery_variant_pays_for_what_it_recovers(recorded):
     own = sum(QUICK) + 5 * 4
     assert float(rows["b8-split"]["attempts_wall_s"]) == pytest.approx(own + 5 * 8)
     assert float(rows["b8"]["attempts_wall_s"]) == pytest.approx(own + 5 * 8)
-    assert "b8-split on card recovers b8" in text
+    assert "b8-split on card recovers b8: 5 failed attempts of what it recovers are part" in text
+
+
+def test_a_chain_of_recoveries_pays_for_all_of_it(recorded):
+    campaign = recorded(recovers={"b2": "b4", "b4": "b8"})
+    campaign.add_option("b1", STEADY)
+    for variant, wall in (("b8", 8.0), ("b4", 7.0)):
+        for repetition in range(1, 6):
+            failed = {"status": "out_of_memory", "entries_completed": 9, "wall_time_s": wall}
+            campaign.add_pass(variant, repetition, **failed)
+    campaign.add_option("b2", QUICK)
+    _, text = campaign.decide()
+    rows = {row["variant"]: row for row in rows_of(campaign, "summary")}
+    whole = sum(QUICK) + 5 * 4 + 5 * 8 + 5 * 7
+    for variant in ("b2", "b4", "b8"):
+        assert float(rows[variant]["attempts_wall_s"]) == pytest.approx(whole)
+    assert float(rows["b1"]["attempts_wall_s"]) == pytest.approx(sum(STEADY) + 5 * 4)
+    assert "b2 on card recovers b4, which recovers b8: 10 failed attempts" in text
 
 
 def test_an_interrupted_pass_is_no_success(recorded):
@@ -271,7 +289,26 @@ def test_short_spans_are_screening(recorded):
     assert decision.outcome == "screening" and decision.choice is None
     assert leading(decision) == ["b8"]
     assert "**Screening only: no decision.**" in text and "Chosen" not in text
-    assert "10 s, below the sealed minimum of 15 s" in decision.next_step
+    assert "10 s (b8 on card), below the sealed minimum of 15 s" in decision.next_step
+
+
+def test_a_short_span_of_an_option_that_is_not_admissible_screens_nothing(recorded):
+    campaign = recorded(protocol={"minimum_span_s": 15.0})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("int8", QUICK, table=campaign.table(campaign.wrong(range(1, 30))))
+    decision, _ = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    span = decision.shortest_span
+    assert (str(span.option), span.median_s, span.screening) == ("b1 on card", "20", False)
+
+
+def test_the_shortest_admissible_span_is_the_one_named(recorded):
+    campaign = recorded(protocol={"minimum_span_s": 25.0})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("int8", QUICK, table=campaign.table(campaign.wrong(range(1, 30))))
+    decision, _ = campaign.decide()
+    assert decision.outcome == "screening"
+    assert "20 s (b1 on card), below the sealed minimum of 25 s" in decision.next_step
 
 
 def test_the_span_minimum_itself_carries_a_decision(recorded):
@@ -291,6 +328,9 @@ def test_an_aa_control_that_is_told_apart_flags_the_series(recorded):
     assert "A/A control" in threats(decision)
     assert "the whole series is in doubt" in text
     assert decision.outcome == "tied"
+    assert leading(decision) == ["b1", "b8"]
+    assert "A/A control is told apart" in decision.next_step
+    assert "repetitions_added" not in text
 
 
 def test_an_aa_control_that_is_not_told_apart_flags_nothing(recorded):
@@ -301,6 +341,112 @@ def test_an_aa_control_that_is_not_told_apart_flags_nothing(recorded):
     decision, text = campaign.decide()
     assert "A/A control" not in threats(decision)
     assert "in doubt" not in text
+    # One setting under two names can't be told from itself, and needs not be.
+    assert decision.outcome == "chosen" and str(decision.choice) == "b8 on card"
+    assert "b8-again on card is the setting of b8 under a second name" in text
+
+
+def test_a_control_alone_is_one_option(recorded):
+    campaign = recorded(protocol={"control": ["b1", "again"]})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("again", OVERLAPPING)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert "Besides b1 on card no other option is admissible." in text
+
+
+def test_a_control_whose_first_name_failed_is_ranked_by_its_second(recorded):
+    campaign = recorded(protocol={"control": ["b8", "again"]})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK[:4])
+    campaign.add_pass("b8", 5, status="error", entries_completed=0)
+    campaign.add_option("again", QUICK)
+    decision, _ = campaign.decide()
+    assert str(decision.choice) == "again on card"
+
+
+@pytest.mark.parametrize("status", ["interrupted", "refused"])
+def test_a_failure_that_an_outside_cause_may_have_made_is_named_with_the_remedy(recorded, status):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_pass("b8", 1, status=status, entries_completed=0)
+    campaign.add_option("b8", QUICK, attempt_number=2)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on card"
+    assert f"b8 on card had 1 failed attempt (1 x {status} in measured)" in text
+    assert "can be excluded, with its evidence, in the exclusions table" in text
+
+
+def test_an_interruption_excluded_with_its_evidence_tips_nothing(recorded):
+    campaign = recorded(exclusions="card/b8/1/1\tpower cut\tlog of the UPS\n")
+    campaign.add_option("b1", STEADY)
+    campaign.add_pass("b8", 1, status="interrupted", entries_completed=0)
+    campaign.add_option("b8", QUICK, attempt_number=2)
+    decision, _ = campaign.decide()
+    assert str(decision.choice) == "b8 on card"
+
+
+def test_an_amount_that_lacks_what_another_one_holds_is_marked(recorded):
+    lacking = recorded.price("220.00", unknown="storage; transfer out")
+    campaign = recorded(prices={"a": lacking, "b": recorded.price("221.00")})
+    for offer in campaign.prices:
+        campaign.add_option("b1", STEADY, offer=offer)
+    decision, text = campaign.decide()
+    assert str(decision.choice) == "b1 on a"
+    assert "| 220.00 USD and what isn't known | 1 of 1 | 220.00 USD and what isn't known |" in text
+    assert "| 221.00 USD | 1 of 1 | 221.00 USD |" in text
+    assert (
+        "Engaged: 220.00 USD and what isn't known (storage and transfer out) for 1 accepted "
+        "deliverable. Another option may engage less once that is known." in text
+    )
+    [sentence] = [one for one in decision.separated_by if "don't lack the same" in one]
+    assert "a: without storage and transfer out; b: nothing is missing" in sentence
+    assert "may be the lowest once they are known" in sentence
+
+
+def test_amounts_that_lack_the_same_are_marked_and_no_more(recorded):
+    prices = {name: recorded.price(amount, unknown="storage") for name, amount in
+              (("a", "220.00"), ("b", "221.00"))}  # fmt: skip
+    campaign = recorded(prices=prices)
+    for offer in prices:
+        campaign.add_option("b1", STEADY, offer=offer)
+    decision, text = campaign.decide()
+    assert "220.00 USD and what isn't known (storage)" in text
+    assert "Another option" not in text
+    assert not any("don't lack the same" in one for one in decision.separated_by)
+
+
+def test_what_only_the_dearer_amount_lacks_leaves_no_doubt(recorded):
+    prices = {"a": recorded.price("220.00"), "b": recorded.price("221.00", unknown="storage")}
+    campaign = recorded(prices=prices)
+    for offer in prices:
+        campaign.add_option("b1", STEADY, offer=offer)
+    _, text = campaign.decide()
+    assert "can only make the others dearer" in text and "Another option" not in text
+
+
+def test_variants_of_one_offer_that_engage_different_amounts_are_named(recorded):
+    price = recorded.price("220.00", expenses={"b8": "25.00"})
+    campaign = recorded(prices={"card": price})
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    _, text = campaign.decide()
+    assert "b1 on card engages the lowest amount, 220.00 USD; the next one engages 245.00" in text
+
+
+def test_an_option_that_was_not_judged_is_said_so_once(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    campaign.add_option("b8", QUICK)
+    campaign.judge()
+    quality = read_json(campaign.path("quality/card/b8.json"))
+    for one in quality["passes"]:
+        one["verdict"] = "not judged"
+    write_json(campaign.path("quality/card/b8.json"), quality)
+    campaign.tabulate()
+    campaign.pay()
+    _, text = campaign.decide_again()
+    assert "Its quality is not judged." in text and "couldn't be judged" not in text
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,18 @@ def test_a_missing_measurement_is_an_empty_cell_with_its_reason(recorded):
     assert summary["failure_kinds"] == "1 x out_of_memory in measured"
 
 
+def test_a_reason_with_line_ends_of_every_kind_stays_one_cell(recorded):
+    campaign = recorded()
+    campaign.add_option("b1", STEADY)
+    reason = "RuntimeError: 10 %\r100 %\r\nfailed\nat\u2028once"
+    campaign.add_pass("b8", 1, status="error", entries_completed=0, reason=reason)
+    rows = rows_of(tabulated(campaign), "attempts")
+    assert [row["attempt_id"] for row in rows][-1] == "card/b8/1/1" and len(rows) == 6
+    assert rows[-1]["reason"] == "RuntimeError: 10 %\n100 %\nfailed\nat\u2028once"
+    assert rows[-1]["status"] == "error"
+    assert "\r" not in campaign.path("attempts.csv").read_bytes().decode()
+
+
 def test_an_attempt_that_was_repeated_is_not_judged_anew(recorded):
     campaign = recorded()
     campaign.add_option("b1", STEADY)

@@ -168,7 +168,7 @@ def write_passes(folder: Path) -> None:
     pq.write_table(pa.table({"id": ["id-0"], "label": ["a"]}), folder / "corpus/reference.parquet")
 
 
-SEPARATION = {name: PROTOCOL[name] for name in ("separation", "control", "minimum_span_s")}
+SEPARATION = {name: PROTOCOL[name] for name in ("separation", "control")}
 
 EXCLUSIONS = (
     "attempt_id\tcause\tevidence\n"

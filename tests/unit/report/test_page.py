@@ -134,6 +134,32 @@ def test_outcome_is_said_in_words(campaign: Path, outcome: str, word: str) -> No
     assert f"{word} " in page_of(campaign).text
 
 
+@pytest.mark.parametrize("screening", [True, False])
+@pytest.mark.usefixtures("quick_charts")
+def test_spans_are_called_short_as_the_decision_calls_them(campaign: Path, screening: bool) -> None:
+    path = campaign / "decision.json"
+    decision = json.loads(path.read_text(encoding="utf-8"))
+    assert decision["shortest_span"]["screening"] is False
+    decision["shortest_span"]["screening"] = screening
+    path.write_text(json.dumps(decision), encoding="utf-8")
+    page = page_of(campaign)
+    said = "Screening only: the shortest median of an admissible option, 6.5 s"
+    assert (said in page.text) is screening
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_an_amount_that_lacks_something_is_marked_in_its_cell(campaign: Path) -> None:
+    path = campaign / "decision.json"
+    decision = json.loads(path.read_text(encoding="utf-8"))
+    for option in decision["options"]:
+        option["unknown_items"] = ["storage"]
+    path.write_text(json.dumps(decision), encoding="utf-8")
+    page = page_of(campaign)
+    cell = page.cell("leading", ("grouped-8 on two-threads",), "Engaged")
+    assert cell == "220.00 USD and what isn't known"
+    assert "220.00 USD and what isn't known (storage)" in page.text
+
+
 def test_links_and_labels_point_at_something(page: Outline) -> None:
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
 

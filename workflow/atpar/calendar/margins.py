@@ -25,6 +25,9 @@ class Standing:
     metric_value: float | None
     """The main metric of its worst pass."""
 
+    def __str__(self) -> str:
+        return f"{self.variant} on {self.offer}"
+
 
 def flip_margins(
     best: Standing,
@@ -36,20 +39,36 @@ def flip_margins(
 ) -> list[dict[str, Any]]:
     """Return a sentence with its figures for each thing that could change the choice of `best`.
 
-    `others` are the accepted options of other offers: variants of one offer share its rental, so
-    only another offer can be cheaper.
+    `others` are the other accepted options. Variants of one offer share its rental and its window,
+    so these two are set against other offers only; within the offer the variants' own expenses
+    make the difference.
     """
     margins = []
-    if others:
-        runner = min(others, key=lambda one: (one.engaged, one.offer, one.variant))
-        margins += _price_margin(best, runner, rentals, books)
-        margins += _duration_margin(best, runner, rentals, tariffs, books)
+    elsewhere = [one for one in others if one.offer != best.offer]
+    if elsewhere:
+        runner = _runner(elsewhere)
+        against = _named(runner, elsewhere)
+        margins += _price_margin(best, runner, against, rentals, books)
+        margins += _duration_margin(best, runner, against, rentals, tariffs, books)
+    dearer = [one for one in others if one.offer == best.offer and one.engaged > best.engaged]
+    if dearer:
+        margins.append(_expense_margin(best, _runner(dearer), books))
     if minimum is not None and best.metric_value is not None:
         margins.append(_threshold_margin(best, minimum))
     return margins
 
 
-def _price_margin(best, runner, rentals, books) -> list[dict[str, Any]]:
+def _runner(others: Sequence[Standing]) -> Standing:
+    return min(others, key=lambda one: (one.engaged, one.offer, one.variant))
+
+
+def _named(runner: Standing, others: Sequence[Standing]) -> str:
+    """Return the offer's name, or the option's where expenses part the offer's options."""
+    amounts = {one.engaged for one in others if one.offer == runner.offer}
+    return runner.offer if len(amounts) == 1 else str(runner)
+
+
+def _price_margin(best, runner, against, rentals, books) -> list[dict[str, Any]]:
     rental = rentals[best.offer]
     paid, _ = books.convert(rental.amount, rental.currency)
     gap = runner.engaged - best.engaged
@@ -60,18 +79,18 @@ def _price_margin(best, runner, rentals, books) -> list[dict[str, Any]]:
         {
             "what": "price",
             "offer": best.offer,
-            "against": runner.offer,
+            "against": against,
             "margin": f"{percent}",
             "unit": "%",
             "text": (
                 f"The rental of {best.offer} may cost up to {gap} {books.currency} ({percent} %) "
-                f"more before {runner.offer} engages no more than it."
+                f"more before {against} engages no more than {best}."
             ),
         }
     ]
 
 
-def _duration_margin(best, runner, rentals, tariffs, books) -> list[dict[str, Any]]:
+def _duration_margin(best, runner, against, rentals, tariffs, books) -> list[dict[str, Any]]:
     rental = rentals[best.offer]
     # What doesn't go with the window: expenses, which the balance holds besides.
     extra = best.engaged - _of_window(rental, books)
@@ -92,10 +111,10 @@ def _duration_margin(best, runner, rentals, tariffs, books) -> list[dict[str, An
             {
                 "what": "duration",
                 "offer": best.offer,
-                "against": runner.offer,
+                "against": against,
                 "margin": None,
                 "unit": "h",
-                "text": f"{text} than {runner.offer}.",
+                "text": f"{text} than {against}.",
             }
         ]
     while high - low > timedelta(seconds=1):
@@ -106,15 +125,30 @@ def _duration_margin(best, runner, rentals, tariffs, books) -> list[dict[str, An
         {
             "what": "duration",
             "offer": best.offer,
-            "against": runner.offer,
+            "against": against,
             "margin": f"{margin}",
             "unit": "h",
             "text": (
                 f"The window of {best.offer} may grow by {margin} h before what is engaged no "
-                f"longer covers it or costs more than {runner.offer}."
+                f"longer covers it or costs more than {against}."
             ),
         }
     ]
+
+
+def _expense_margin(best: Standing, runner: Standing, books: Books) -> dict[str, Any]:
+    gap = runner.engaged - best.engaged
+    return {
+        "what": "expense",
+        "offer": best.offer,
+        "against": str(runner),
+        "margin": f"{gap}",
+        "unit": books.currency,
+        "text": (
+            f"The expenses of {best.variant} alone may grow by {gap} {books.currency} before "
+            f"{runner}, which shares its rental, engages no more than {best}."
+        ),
+    }
 
 
 def _of_window(rental: Rental, books: Books) -> Decimal:
@@ -132,7 +166,7 @@ def _threshold_margin(best: Standing, minimum: float) -> dict[str, Any]:
         "margin": f"{margin:.6f}",
         "unit": "of the main metric",
         "text": (
-            f"{best.variant} on {best.offer} reaches {best.metric_value:.4f} in its worst pass; "
+            f"{best} reaches {best.metric_value:.4f} in its worst pass; "
             f"the minimum of {minimum:g} could be {margin:.4f} higher before it is rejected. A "
             "threshold moved after the fact needs a new evaluation corpus."
         ),

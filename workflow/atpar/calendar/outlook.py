@@ -33,11 +33,12 @@ from atpar.calendar.repay import repaid
 from atpar.canonical import read_json, write_json
 from atpar.config.load import check
 from atpar.config.offers import Offer
-from atpar.money.calculator import hours, in_hours, show_hours, to_cents
+from atpar.money.calculator import Tariff, hours, in_hours, show_hours, to_cents
 from atpar.money.keep import read_rentals, usage
 from atpar.money.ledger import Books
 from atpar.money.priced import load_tariffs, offer_tariffs
 from atpar.money.rental import ZERO
+from atpar.money.spent import spent
 from atpar.money.tables import is_true, read_rows, write_table
 
 MILLION = 1_000_000
@@ -69,7 +70,8 @@ def look_ahead(
 
     `reference` is corpus/reference.parquet; None where the corpus isn't at hand: then a load is one
     of entries as long as the corpus', and none is forecast. Only options that `decision` finds
-    admissible are compared with each other. `usual` is the variant that one would
+    admissible are compared with each other, in prices whose currency has a rate; the others are
+    named. `usual` is the variant that one would
     have taken without a campaign.
     """
     books = Books(currency, dict(rates))
@@ -79,6 +81,8 @@ def look_ahead(
     plans = {one.offer: one for one in plans if one.offer in measured}
     prices = load_tariffs(tariffs)
     known = {name: offer_tariffs(offer, prices) for name, offer in plans.items()}
+    left_out = _without_rate(known, books)
+    known = {name: [one for one in own if books.knows(one.currency)] for name, own in known.items()}
     tried = read_rows(attempts)
     marks = _marks(records)
     evaluated = None if reference is None else evaluation_lengths(reference)
@@ -110,22 +114,34 @@ def look_ahead(
     }
     choices = ways([one for one in paces if (one.offer, one.variant) in admissible], plans, known)
     write_table(curves_table, [_dated(row, currency) for row in curves(choices, books)], CURVES)
-    spent = _spent(read_rows(ledger))
+    engaged = spent(read_rows(ledger), currency)
     write_json(
         outlook,
         {
             "definition": DEFINITION,
             "label": "forecast",
             "load": None if count is None else describe_load(count, lengths),
+            "left_out": left_out,
             "cheapest_by_load": [_plain(one) for one in winners(choices, books)],
             "deciding": {
-                "amount": str(spent),
+                "amount": str(engaged.amount),
                 "currency": currency,
-                "text": f"The campaign itself engages {spent} {currency}, every rental once.",
-                "repaid": repaid(spent, paces, admissible, usual, plans, known, books),
+                "text": engaged.sentence,
+                "repaid": repaid(engaged.amount, paces, admissible, usual, plans, known, books),
             },
         },
     )
+
+
+def _without_rate(known: Mapping[str, Sequence[Tariff]], books: Books) -> list[str]:
+    """Return a sentence for each price that can't be compared, because its currency has no rate."""
+    return [
+        f"{name}: a {one.billing} price in {one.currency} ({one.where}) is left out, because "
+        f"money.rates has no rate of {one.currency}"
+        for name, own in known.items()
+        for one in own
+        if not books.knows(one.currency)
+    ]
 
 
 def _marks(records: Sequence[str | Path]) -> dict[str, list[list[float]]]:
@@ -251,10 +267,6 @@ def _forecast_row(pace, guess, count, padded, offer, tariffs, books) -> dict[str
         said = f"{periods} x {term:f}-day package" if periods > 1 else f"{term:f}-day package"
         said += ", priced one by one" if periods > 1 else ""
     return row | {"rented_as": said}
-
-
-def _spent(ledger: Rows) -> Decimal:
-    return sum((Decimal(row["amount"]) for row in ledger if row["amount"]), Decimal("0.00"))
 
 
 def _dated(row: Mapping[str, Any], currency: str) -> dict[str, Any]:

@@ -100,18 +100,21 @@ def common_work(tables: Tables) -> dict[str, str | None]:
 
 
 def failures(tables: Tables, option: Key) -> Iterator[tuple[str, str]]:
-    """More failed passes than the sealed rule accepts."""
+    """More failed passes than the sealed rule accepts, or nothing but failed passes."""
     row = tables.summary[option]
     failed, accepted = int(row["failed_passes"]), tables.protocol["failed_passes_accepted"]
-    if failed <= accepted:
+    good = int(row["successes"])
+    if not failed or (good and failed <= accepted):
         return
-    counted = failed + int(row["successes"])
-    limit = f"at most {accepted}" if accepted else "none"
+    counted = failed + good
+    limit = f"accepts {f'at most {accepted}' if accepted else 'none'}"
+    if failed <= accepted:
+        limit = "accepts that many, but without any success there is nothing to compare"
     kinds = and_list(parts(row["failure_kinds"]))
     yield (
         "memory" if "out_of_memory" in (row["failure_kinds"] or "") else "failures",
         f"{failed} of {plural(counted, 'pass', 'passes')} failed ({kinds}{_reached(tables, option)}"
-        f"); the sealed rule accepts {limit}.",
+        f"); the sealed rule {limit}.",
     )
 
 
@@ -133,8 +136,9 @@ def quality(tables: Tables, option: Key) -> Iterator[tuple[str, str]]:
     row = tables.summary[option]
     verdict = row["quality_verdict"]
     if verdict != "accepted" and int(row["successes"]):
-        checks = and_list(parts(row["failed_checks"])) or "it couldn't be judged"
-        yield "quality", f"Its quality is {verdict}: {checks}.{_why(tables, option)}"
+        checks = and_list(parts(row["failed_checks"]))
+        reason = f": {checks}" if checks else ""
+        yield "quality", f"Its quality is {verdict}{reason}.{_why(tables, option)}"
     own = [one for one in tables.deliverables if (one["offer"], one["variant"]) == option]
     missing = [one["deliverable"] for one in own if not is_true(one["accepted"])]
     if missing and verdict == "accepted":

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from atpar.canonical import read_json
+from atpar.decision.amounts import Key
 from atpar.decision.tables import ATTEMPTS, DELIVERABLES, SEPARATION, SUMMARY
 from atpar.errors import AtparError
 from atpar.money.tables import is_true, read_rows
 
-Key = tuple[str, str]
 Row = Mapping[str, Any]
 
 BALANCE_COLUMNS = (
@@ -21,6 +21,7 @@ BALANCE_COLUMNS = (
     "engaged_amount",
     "currency",
     "engaged_reason",
+    "unknown_items",
     "cost_per_deliverable",
     "cost_per_deliverable_reason",
     "window_h",

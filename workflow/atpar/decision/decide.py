@@ -6,10 +6,12 @@ from typing import Any
 
 from atpar.canonical import write_json, write_text
 from atpar.decision.admissible import objections
+from atpar.decision.amounts import name
 from atpar.decision.balance import Key, Tables, read_tables
-from atpar.decision.choose import Ranking, name, rank
+from atpar.decision.cells import parts
+from atpar.decision.choose import Ranking, rank
 from atpar.decision.flips import Paid, deciding, margins
-from atpar.decision.model import Decision, Option, OptionKey
+from atpar.decision.model import Decision, Option, OptionKey, Span
 from atpar.decision.note import note
 from atpar.decision.threats import threats
 from atpar.decision.words import and_list, brief, plural
@@ -53,7 +55,8 @@ def decide(
     admissible = [(one.offer, one.variant) for one in options if one.admissible]
     ranking = rank(tables, admissible)
     waiting = [key for key in map(tuple, planned) if key not in tables.summary]
-    outcome = _outcome(tables, options, ranking, waiting)
+    span = shortest_span(options, tables.protocol["minimum_span_s"])
+    outcome = _outcome(options, ranking, waiting, span)
     chosen = ranking.leading[0] if outcome == "chosen" else None
     return Decision(
         campaign=campaign,
@@ -66,13 +69,14 @@ def decide(
         options=options,
         not_measured=[_key(option) for option in waiting],
         separated_by=ranking.sentences,
+        shortest_span=span,
         groups=[[_key(option) for option in group] for group in tables.findings["groups"]],
         covered=_covered(tables, ranking),
         not_covered=list(NOT_COVERED),
         threats=threats(tables),
-        margins=margins(tables, admissible, ranking, paid) if paid else [],
+        margins=margins(tables, ranking, paid) if paid else [],
         deciding=deciding(paid) if paid else None,
-        next_step=next_step(tables, outcome, ranking, repetitions_added),
+        next_step=next_step(tables, outcome, ranking, repetitions_added, span),
     )
 
 
@@ -104,6 +108,7 @@ def _option(tables: Tables, key: Key) -> Option:
                 "cost_per_deliverable_reason",
             )
         },
+        unknown_items=parts(balance["unknown_items"], "; "),
         **{
             name: int(balance[name] or 0)
             for name in ("deliverables_accepted", "deliverables_expected")
@@ -111,8 +116,22 @@ def _option(tables: Tables, key: Key) -> Option:
     )
 
 
+def shortest_span(options: Sequence[Option], minimum: float) -> Span | None:
+    """Return the smallest median of the admissible options; None: no option is admissible."""
+    medians = {one.key: one.median_s for one in options if one.admissible and one.median_s}
+    if not medians:
+        return None
+    shortest = min(medians, key=lambda key: float(medians[key]))
+    return Span(
+        option=shortest,
+        median_s=medians[shortest],
+        minimum_s=minimum,
+        screening=float(medians[shortest]) < minimum,
+    )
+
+
 def _outcome(
-    tables: Tables, options: Sequence[Option], ranking: Ranking, waiting: Sequence[Key]
+    options: Sequence[Option], ranking: Ranking, waiting: Sequence[Key], span: Span | None
 ) -> str:
     """Return the outcome; what is missing or too short comes before what would be chosen."""
     incomplete = [
@@ -122,9 +141,7 @@ def _outcome(
         return "unfinished"
     if not ranking.leading:
         return "none"
-    minimum = tables.protocol["minimum_span_s"]
-    admissible = [float(one.median_s) for one in options if one.admissible]
-    if min(admissible) < minimum:
+    if span is not None and span.screening:
         return "screening"
     return "tied" if ranking.tied else "chosen"
 
@@ -144,16 +161,32 @@ def _covered(tables: Tables, ranking: Ranking) -> list[str]:
     ]
 
 
-def next_step(tables: Tables, outcome: str, ranking: Ranking, repetitions_added: int) -> str | None:
+def next_step(
+    tables: Tables,
+    outcome: str,
+    ranking: Ranking,
+    repetitions_added: int,
+    span: Span | None,
+) -> str | None:
     """Return what may be done about a campaign that carries no choice yet; null: nothing."""
-    if outcome == "screening":
-        span = tables.findings["shortest_span"]
+    if outcome == "screening" and span is not None:
         return (
-            f"The shortest median span is {brief(span['median_s'])}, below the sealed minimum of "
-            f"{brief(span['minimum_s'])}: let a pass process more entries, in a new campaign."
+            f"The shortest median span is {brief(span.median_s)} ({span.option}), below the sealed "
+            f"minimum of {brief(span.minimum_s)}: let a pass process more entries, in a new "
+            "campaign."
+        )
+    if outcome != "tied":
+        return None
+    control = tables.findings["control"]
+    if control and control["flagged"]:
+        return (
+            "The A/A control is told apart, so more passes of this series would say nothing. Look "
+            "for what changed between its passes: other work on the machine, clocks, heat, the "
+            "place in the round. Passes with a documented external cause can be excluded and are "
+            "measured again; without one, measure in a new campaign once the cause is gone."
         )
     rule = tables.protocol["extension"]
-    if outcome != "tied" or rule["mode"] == "none":
+    if rule["mode"] == "none":
         return None
     now = tables.protocol["repetitions"] + repetitions_added
     if now >= rule["limit"]:

@@ -12,15 +12,17 @@ from typing import Any
 from atpar.calendar.margins import Standing, flip_margins
 from atpar.config.load import check
 from atpar.config.offers import Offer
+from atpar.decision.amounts import name
 from atpar.decision.balance import Key, Tables
-from atpar.decision.choose import Ranking, name
+from atpar.decision.choose import Ranking
 from atpar.decision.model import Deciding, Margin
-from atpar.decision.words import and_list, brief
+from atpar.decision.words import brief
 from atpar.money.calculator import Tariff
 from atpar.money.keep import read_rentals
 from atpar.money.ledger import Books
 from atpar.money.priced import load_tariffs
 from atpar.money.rental import Rental
+from atpar.money.spent import spent
 from atpar.money.tables import read_rows
 
 
@@ -51,9 +53,7 @@ def read_paid(
     return Paid(rows, rentals, prices, Books(currency, dict(rates)))
 
 
-def margins(
-    tables: Tables, admissible: Sequence[Key], ranking: Ranking, paid: Paid
-) -> list[Margin]:
+def margins(tables: Tables, ranking: Ranking, paid: Paid) -> list[Margin]:
     """Return the flip margins of the leading option; none without one."""
     if not ranking.leading:
         return []
@@ -63,12 +63,12 @@ def margins(
             Decimal(tables.balance[key]["engaged_amount"]),
             _lowest(tables, key),
         )
-        for key in admissible
+        for key in ranking.ranked
     }
     best = ranking.leading[0]
     found = flip_margins(
         standings[best],
-        [one for key, one in standings.items() if key[0] != best[0]],
+        [one for key, one in standings.items() if key != best],
         paid.rentals,
         paid.tariffs,
         paid.books,
@@ -124,13 +124,10 @@ def _pass_margin(tables: Tables, best: Key, standings: Mapping[Key, Standing]) -
 
 def deciding(paid: Paid) -> Deciding:
     """Return what the campaign itself engages: every rental once, every expense."""
-    known = sum((Decimal(row["amount"]) for row in paid.ledger if row["amount"]), Decimal("0.00"))
-    gaps = [f"{row['item']} of {row['offer']}" for row in paid.ledger if not row["amount"]]
-    without = f", without {and_list(gaps)}, which isn't known" if gaps else ""
-    currency = paid.books.currency
+    engaged = spent(paid.ledger, paid.books.currency)
     return Deciding(
-        amount=str(known),
-        currency=currency,
-        without=gaps,
-        sentence=f"The campaign itself engages {known} {currency}, every rental once{without}.",
+        amount=str(engaged.amount),
+        currency=engaged.currency,
+        without=list(engaged.without),
+        sentence=engaged.sentence,
     )

@@ -72,6 +72,8 @@ class Option(Part):
     engaged_amount: str | None
     currency: str | None
     engaged_reason: str | None
+    unknown_items: list[str] = Field(default_factory=list)
+    """Items that the engaged amount and the cost per deliverable lack: they aren't known."""
     deliverables_accepted: int
     deliverables_expected: int
     cost_per_deliverable: str | None
@@ -81,6 +83,17 @@ class Option(Part):
     def key(self) -> OptionKey:
         """The option's name."""
         return OptionKey(offer=self.offer, variant=self.variant)
+
+
+class Span(Part):
+    """The shortest median among the admissible options."""
+
+    option: OptionKey
+    median_s: str
+    minimum_s: float
+    """The sealed minimum of a measured span."""
+    screening: bool
+    """Whether the median is below it, so that no decision can rest on the series."""
 
 
 class Threat(Part):
@@ -93,8 +106,9 @@ class Threat(Part):
 class Margin(Part):
     """How far something may move before the choice changes."""
 
-    what: Literal["price", "duration", "threshold", "pass"]
-    """The price of the chosen offer's rental, its window, the sealed minimum, or a pass."""
+    what: Literal["price", "duration", "expense", "threshold", "pass"]
+    """The price of the chosen offer's rental, its window, the choice's own expenses, the sealed
+    minimum, or a pass."""
     offer: str
     against: str | None
     """What would be chosen then."""
@@ -134,6 +148,8 @@ class Decision(Part):
     """Planned options without any attempt."""
     separated_by: list[str]
     """Sentences: what tells the leading options from the other admissible ones."""
+    shortest_span: Span | None = None
+    """Null: no option is admissible."""
     groups: list[list[OptionKey]]
     """All options with durations, quickest group first."""
     covered: list[str]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from atpar.decision.amounts import lacking_alike
 from atpar.decision.model import Decision, Option
 from atpar.decision.words import and_list, brief, plural
 
@@ -32,10 +33,12 @@ def answer(decision: Decision) -> list[str]:
     """Return the answer as one or two paragraphs."""
     leading = and_list(decision.leading)
     many = len(decision.leading) > 1
+    first = [one for one in decision.options if one.key in decision.leading]
+    known = " as far as it is known" if any(one.unknown_items for one in first) else ""
     texts = {
         "chosen": f"**Chosen: {leading}.** {_cost(decision)}",
         "tied": f"**Not separated: {leading}.** {_cost(decision)} They engage the same "
-        "amount, and the measured durations give no ground to prefer one of them.",
+        f"amount{known}, and the measured durations give no ground to prefer one of them.",
         "none": "**No option is admissible.** The reasons are below; the spending stays in the "
         "balance.",
         "screening": "**Screening only: no decision.** The measured spans are too short to carry "
@@ -55,10 +58,29 @@ def _cost(decision: Decision) -> str:
     if not decision.leading:
         return ""
     option = next(one for one in decision.options if one.key == decision.leading[0])
+    lacks = f" ({and_list(option.unknown_items)})" if option.unknown_items else ""
+    doubt = ""
+    unknown = {
+        (one.offer, one.variant): one.unknown_items for one in decision.options if one.admissible
+    }
+    if option.unknown_items and len(lacking_alike(unknown)) > 1:
+        doubt = " Another option may engage less once that is known."
     return (
-        f"Engaged: {option.engaged_amount} {option.currency} for "
-        f"{plural(option.deliverables_accepted, 'accepted deliverable')}."
+        f"Engaged: {engaged(option)}{lacks} for "
+        f"{plural(option.deliverables_accepted, 'accepted deliverable')}.{doubt}"
     )
+
+
+def engaged(option: Option) -> str:
+    """Return what an option engages, and that it is more where items aren't known."""
+    return _amount(option, option.engaged_amount) or "not known"
+
+
+def _amount(option: Option, amount: str | None) -> str | None:
+    if not amount:
+        return None
+    more = " and what isn't known" if option.unknown_items else ""
+    return f"{amount} {option.currency}{more}"
 
 
 def balance_table(options: list[Option]) -> str:
@@ -76,9 +98,9 @@ def balance_table(options: list[Option]) -> str:
             _durations(one),
             str(one.failures),
             "-" if one.window_h is None else f"{float(one.window_h):.2f}",
-            f"{one.engaged_amount} {one.currency}" if one.engaged_amount else "not known",
+            engaged(one),
             f"{one.deliverables_accepted} of {one.deliverables_expected}",
-            one.cost_per_deliverable or "undefined",
+            _amount(one, one.cost_per_deliverable) or one.cost_per_deliverable_reason or "-",
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -50,11 +50,11 @@ def separate_options(
     protocol: Mapping[str, Any],
     series: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Write separation.csv (one row a pair) and separation.json (groups, drift, control, spans).
+    """Write separation.csv (one row a pair) and separation.json (groups, drift, control).
 
-    `options` are the (offer, variant) compared; `protocol` has `separation`, `control` and
-    `minimum_span_s`; `series` are those with a `problem`, by `name`: what keeps a difference
-    within them from having one cause [P10].
+    `options` are the (offer, variant) compared; `protocol` has `separation` and `control`; `series`
+    are those with a `problem`, by `name`: what keeps a difference within them from having one
+    cause [P10].
     """
     rows = [
         row
@@ -132,7 +132,7 @@ def separation_findings(
     compared: Sequence[Compared],
     protocol: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the groups and what was looked for beside them: drift, the control, short spans."""
+    """Return the groups and what was looked for beside them: drift, the control."""
     passes: dict[Key, list[tuple[int, float]]] = {}
     for row in rows:
         if row["position"] and row["main_time_s"]:
@@ -161,7 +161,6 @@ def separation_findings(
         },
         "order": order_findings(rows),
         "measured_in": sessions(rows),
-        "shortest_span": shortest_span(durations, protocol["minimum_span_s"]),
     }
 
 
@@ -220,18 +219,4 @@ def control_finding(
         "offers": found,
         "flagged": any(one["separated"] for one in found),
         "reason": None if found else "the control has no durations under both names",
-    }
-
-
-def shortest_span(durations: Mapping[Key, Sequence[float]], minimum: float) -> dict[str, Any]:
-    """Return the smallest median against the sealed minimum; below it: screening."""
-    order = ranked(durations)
-    if not order:
-        return {"option": None, "median_s": None, "minimum_s": minimum, "screening": False}
-    smallest = median(durations[order[0]])
-    return {
-        "option": list(order[0]),
-        "median_s": smallest,
-        "minimum_s": minimum,
-        "screening": smallest < minimum,
     }

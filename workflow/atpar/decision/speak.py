@@ -4,7 +4,7 @@ from pathlib import Path
 
 from atpar.canonical import read_json
 from atpar.decision.model import Decision
-from atpar.decision.note import answer
+from atpar.decision.note import answer, engaged
 from atpar.decision.words import brief
 
 
@@ -13,10 +13,14 @@ def decision_lines(path: Path) -> list[str]:
     decision = Decision.model_validate(read_json(path))
     lines = [paragraph.replace("**", "") for paragraph in answer(decision)]
     width = max((len(str(one.key)) for one in decision.options), default=0)
-    for one in decision.options:
-        amount = f"{one.engaged_amount} {one.currency}" if one.engaged_amount else "cost not known"
+    amounts = [
+        engaged(one) if one.engaged_amount else "cost not known" for one in decision.options
+    ]
+    longest = max(map(len, amounts), default=0)
+    for one, amount in zip(decision.options, amounts, strict=True):
         state = "admissible" if one.admissible else f"not admissible ({one.objections[0].check})"
-        lines.append(f"  {one.key!s:{width}}  {brief(one.median_s):>11}  {amount:>14}  {state}")
+        cells = (f"{one.key!s:{width}}", f"{brief(one.median_s):>11}", f"{amount:>{longest}}", state)
+        lines.append("  " + "  ".join(cells))
     lines += [f"  {sentence}" for sentence in decision.separated_by]
     if decision.threats:
         lines.append(f"  Seen in the series: {', '.join(_names(decision))}.")

@@ -7,7 +7,6 @@ less than 2 / 252 = 0.008.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from scipy import stats
@@ -46,11 +45,6 @@ def permutation_test(first: Sequence[float], other: Sequence[float]) -> Finding:
         rng=SEED,
     )
     return Finding(p_value=float(result.pvalue))
-
-
-def is_exact(first: int, other: int) -> bool:
-    """Return whether the test of so many durations tries every rearrangement."""
-    return comb(first + other, first) <= LARGEST_EXACT
 
 
 def ratio_interval(first: Sequence[float], other: Sequence[float]) -> Finding:

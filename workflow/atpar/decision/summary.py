@@ -1,7 +1,7 @@
 """The summary: one row an option, from the attempts alone [P19]."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -68,15 +68,24 @@ def option_attempts(attempts: Iterable[Row], offer: str, variant: str) -> list[R
 def _relatives(option: Mapping[str, Any], options: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the variants whose attempts are part of this option's balance besides its own.
 
-    The one that it recovers, and those that recover it: a recovery is paid for by trying what
-    failed, whichever of the two is looked at [P18].
+    Those that it recovers, one after the other, and those that recover it: a recovery is paid for
+    by trying what failed, whichever of them is looked at [P18].
     """
-    found = [
-        other["variant"]
+    links = {
+        (other["variant"], other["recovers"])
         for other in options
-        if other["offer"] == option["offer"] and other["recovers"] == option["variant"]
-    ]
-    return [*found, *([option["recovers"]] if option["recovers"] else [])]
+        if other["offer"] == option["offer"] and other["recovers"]
+    }
+    recovering = _chain(option["variant"], {(failed, variant) for variant, failed in links})
+    return list(dict.fromkeys([*recovering, *_chain(option["variant"], links)]))
+
+
+def _chain(variant: str, links: Collection[tuple[str, str]]) -> list[str]:
+    """Return what a variant leads to over links (from, to), each once and without itself."""
+    found = [variant]
+    for one in found:
+        found += sorted(to for start, to in links if start == one and to not in found)
+    return found[1:]
 
 
 def _row(

@@ -201,14 +201,27 @@ def _first(names: Sequence[str]) -> str:
 def recoveries(tables: Tables) -> Iterator[tuple[str, str]]:
     """Variants that recover another one's failures, with what that cost [P18]."""
     for (offer, variant), row in tables.summary.items():
-        failed = tables.summary.get((offer, row["recovers"]))
-        if failed is not None:
-            attempts = plural(int(failed["failures"]), "failed attempt")
+        recovered = _recovered(tables, offer, variant)
+        if recovered:
+            failures = sum(int(tables.summary[offer, one]["failures"]) for one in recovered)
             yield (
                 "recovery",
-                f"{variant} on {offer} recovers {row['recovers']}: the {attempts} of the latter "
-                f"are part of its balance, {brief(row['attempts_wall_s'])} of attempts in all.",
+                f"{variant} on {offer} recovers {', which recovers '.join(recovered)}: "
+                f"{plural(failures, 'failed attempt')} of what it recovers "
+                f"{'is' if failures == 1 else 'are'} part of its balance, "
+                f"{brief(row['attempts_wall_s'])} of attempts in all.",
             )
+
+
+def _recovered(tables: Tables, offer: str, variant: str) -> list[str]:
+    """Return what a variant recovers, what that one recovers, and so on."""
+    chain = [variant]
+    while (row := tables.summary.get((offer, chain[-1]))) and row["recovers"]:
+        following = row["recovers"]
+        if following in chain or (offer, following) not in tables.summary:
+            break
+        chain.append(following)
+    return chain[1:]
 
 
 def uncertain_quality(tables: Tables) -> Iterator[tuple[str, str]]:

@@ -74,9 +74,11 @@ def decision_section(material: Material) -> Section:
 
 def _figures(option: Option) -> Row:
     """Return an option of the decision as a row of text."""
-    values = option.model_dump(mode="json", exclude={"objections"})
+    values = option.model_dump(mode="json", exclude={"objections", "unknown_items"})
+    more = " and what isn't known" if option.unknown_items else ""
     return {
         **{name: "" if value is None else str(value) for name, value in values.items()},
+        "currency": f"{option.currency or ''}{more}",
         "option": str(option.key),
         "accepted": f"{option.deliverables_accepted} of {option.deliverables_expected}",
     }
@@ -146,7 +148,8 @@ def separation_section(material: Material) -> Section:
         )
     ]
     if findings:
-        blocks.append(Listing(list(_doubts(findings)), "What was looked for beside it"))
+        span = material.document("decision").get("shortest_span") or {}
+        blocks.append(Listing(list(_doubts(findings, span)), "What was looked for beside it"))
     blocks.append(
         table(
             "separation",
@@ -166,14 +169,17 @@ def separation_section(material: Material) -> Section:
     )
 
 
-def _doubts(findings: dict[str, Any]) -> Iterator[str]:
-    """Give what speaks against reading the series at face value, or that nothing does."""
-    span = findings.get("shortest_span") or {}
+def _doubts(findings: dict[str, Any], span: dict[str, Any]) -> Iterator[str]:
+    """Give what speaks against reading the series at face value, or that nothing does.
+
+    `span` is the decision's: only the admissible options' spans carry it.
+    """
     if span.get("screening"):
+        option = span["option"]
         yield (
-            f"Screening only: the shortest median, {span['median_s']:.4g} s "
-            f"({' · '.join(span['option'])}), is below the sealed {span['minimum_s']:g} s, so no "
-            "decision can rest on it."
+            f"Screening only: the shortest median of an admissible option, "
+            f"{float(span['median_s']):.4g} s ({option['offer']} · {option['variant']}), is below "
+            f"the sealed {span['minimum_s']:g} s, so no decision can rest on it."
         )
     effect = findings.get("position_effect") or {}
     if effect.get("p_value") is None:
