@@ -28,7 +28,6 @@ from pathlib import Path
 
 UTC = dt.timezone.utc  # noqa: UP017 - datetime.UTC needs Python 3.11
 HOUR = dt.timedelta(hours=1)
-DAY = dt.timedelta(days=1)
 MICROSECOND = dt.timedelta(microseconds=1)
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 DECIMALS = {"point": ".", "comma": ","}
@@ -75,9 +74,11 @@ class Tariff:
     min_lots: "int | None" = None
     max_lots: "int | None" = None
     disk_included_gb: "Decimal | None" = None
+    """Disk in the price of the whole rental, however many lots it has."""
     storage_per_gb_month: "Decimal | None" = None
     """A month is 730 hours."""
     egress_included_gb: "Decimal | None" = None
+    """Transfer out in the price of the whole rental, however many lots it has."""
     egress_per_gb: "Decimal | None" = None
     tax_included: "str | None" = None
     """`yes` or `no`."""
@@ -134,11 +135,15 @@ class Tariff:
         step = dt.timedelta(seconds=self.step_s) if self.step_s else None
         return billed_time(running, step, dt.timedelta(seconds=self.minimum_s or 0))
 
+    def is_offered(self, lots: int) -> bool:
+        """Return whether so many lots can be rented."""
+        return lots >= (self.min_lots or 1) and (self.max_lots is None or lots <= self.max_lots)
+
     def check_lots(self, lots: int) -> None:
         """Refuse a number of lots that isn't offered."""
-        least, most = self.min_lots or 1, self.max_lots
-        if lots < least or (most is not None and lots > most):
-            bounds = f"from {least}" + (f" to {most}" if most is not None else "")
+        if not self.is_offered(lots):
+            bounds = f"from {self.min_lots or 1}"
+            bounds += f" to {self.max_lots}" if self.max_lots is not None else ""
             raise PriceError(f"{self.where}: {lots} lots of {self.gpu}; it is offered {bounds}")
 
     def age_days(self, day: dt.date) -> int:
@@ -186,7 +191,10 @@ def parse_duration(text: str) -> dt.timedelta:
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(d|h|min|s)(?![a-z])", text.strip())
     if not parts or re.sub(r"\s+", "", text) != "".join(map("".join, parts)):
         raise PriceError(f"{text!r} is no duration; write it as 96h, 4d, 90min, 45s or 1d 12h")
-    return hours(sum(Fraction(number) * units[unit] for number, unit in parts))
+    try:
+        return hours(sum(Fraction(number) * units[unit] for number, unit in parts))
+    except OverflowError:
+        raise PriceError(f"{text!r} is too long; write a duration of less than 10^9 days") from None
 
 
 def find_zone(name: str) -> zoneinfo.ZoneInfo:
@@ -406,6 +414,7 @@ class Candidate:
 def candidates(tariffs, lots: int, window: dt.timedelta, stopped=dt.timedelta()) -> list:
     """Return what covers `window`, cheapest first: every package that fits, and hourly billing.
 
+    Amounts of several currencies aren't compared: each currency has its own stretch of the list.
     `stopped` is the part of the window in which an hourly rental is stopped.
     """
     found = []
@@ -424,22 +433,30 @@ def candidates(tariffs, lots: int, window: dt.timedelta, stopped=dt.timedelta())
 
 
 def alternatives(tariffs, lots: int, window: dt.timedelta) -> list:
-    """Say what else there is when no package covers the window; nothing is extended by itself.
+    """Say what else there is where what is meant doesn't cover; nothing is extended by itself.
 
-    Returns lines: for each package several periods of it priced one by one, then what would have
-    to be cut for the longest one.
+    Returns lines, of packages that are offered in so many lots: those that cover the window, for
+    each of the others several periods priced one by one, and, if none covers, what would have to
+    be cut for the longest one.
     """
-    packages = [tariff for tariff in tariffs if tariff.billing == "package"]
+    packages = [one for one in tariffs if one.billing == "package" and one.is_offered(lots)]
     packages.sort(key=lambda tariff: tariff.usable)
     lines = []
     for tariff in packages:
         periods = -(-window // tariff.usable)
         price = tariff.amount(lots)
-        lines.append(
-            f"{periods} periods of {tariff.term_days:f} days of {tariff.provider} {tariff.gpu}, "
-            f"priced one by one: {periods} x {price} = {periods * price} {tariff.currency}"
-        )
-    if packages:
+        days = f"{tariff.term_days:f}"
+        if periods <= 1:
+            lines.append(
+                f"the {days}-day package of {tariff.provider} {tariff.gpu} covers it: "
+                f"{price} {tariff.currency}"
+            )
+        else:
+            lines.append(
+                f"{periods} periods of {days} days of {tariff.provider} {tariff.gpu}, "
+                f"priced one by one: {periods} x {price} = {periods * price} {tariff.currency}"
+            )
+    if packages and packages[-1].usable < window:
         longest = packages[-1]
         cut = window - longest.usable
         lines.append(
@@ -501,6 +518,15 @@ def price_package(tariffs, days, lots: int, accepted: "int | None") -> dict:
             str(to_cents(Fraction(amount) / accepted)) if accepted else None
         )
     return answer
+
+
+def read_days(text: "str | None") -> "Decimal | None":
+    """Read the number of days that a flag states; None without it."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        raise PriceError(f"--days is {text!r}; write a number of days as 7 or 1.5")
+    return Decimal(text)
 
 
 def find_window(arguments) -> "dt.timedelta | None":
@@ -565,6 +591,8 @@ def show(answer: dict) -> str:
     if "window_h" in answer:
         lines.append(f"window: {answer['window_h']} h")
         lines += [f"  candidate: {one['text']}" for one in answer["candidates"]]
+        if not answer["candidates"] and not answer["alternatives"]:
+            lines.append("  nothing is offered in so many lots")
         if answer["alternatives"]:
             lines.append("  no package covers this window; nothing is extended by itself:")
             lines += [f"  - {line}" for line in answer["alternatives"]]
@@ -590,7 +618,7 @@ def _is_tariff_file(path) -> bool:
 def add_arguments(parser) -> None:
     """Declare the flags."""
     parser.add_argument("--gpu", required=True, help="GPU name, as in the tariff file")
-    parser.add_argument("--days", type=Decimal, help="the package's days")
+    parser.add_argument("--days", help="the package's days")
     parser.add_argument(
         "--lots", type=int, default=1, help="lots rented (a lot may hold several GPUs)"
     )
@@ -613,6 +641,7 @@ def run(arguments) -> str:
         raise PriceError("--accepted-results can't be negative")
     if arguments.accepted_results is not None and arguments.days is None:
         raise PriceError("--accepted-results needs --days: a cost per result needs one price")
+    days = read_days(arguments.days)
     files = find_tariff_files(arguments.tariff)
     tariffs = newest([tariff for path in files for tariff in read_tariffs(path)])
     tariffs = matching(tariffs, arguments.gpu, arguments.provider)
@@ -621,13 +650,13 @@ def run(arguments) -> str:
         if not tariffs:
             raise PriceError(f"no price of the article {arguments.sku!r} for {arguments.gpu}")
     window = find_window(arguments)
-    if arguments.days is None and window is None:
+    if days is None and window is None:
         known = sorted({one.term_days for one in tariffs if one.term_days})
-        known = ", ".join(f"{days:f}" for days in known) or "none, only hourly prices"
+        known = ", ".join(f"{term:f}" for term in known) or "none, only hourly prices"
         raise PriceError(f"give --days (known for {arguments.gpu}: {known}) or a window")
     answer = {}
-    if arguments.days is not None:
-        answer |= price_package(tariffs, arguments.days, arguments.lots, arguments.accepted_results)
+    if days is not None:
+        answer |= price_package(tariffs, days, arguments.lots, arguments.accepted_results)
     if window is not None:
         answer |= answer_window(tariffs, arguments.lots, window)
     return json.dumps(answer, indent=2) if arguments.json else show(answer)

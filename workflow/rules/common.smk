@@ -32,6 +32,7 @@ from atpar.engine.identify import Card, offer_here, visible_gpus
 from atpar.errors import AtparError
 from atpar.journal.attempts import read_attempts
 from atpar.model.files import model_files, tokenizer_files
+from atpar.money.expenses import plan_expenses
 from atpar.money.priced import check_offers_priced, engaged_tariffs, load_tariffs
 from atpar.protocol.codedigest import code_digest
 from atpar.protocol.schedule import schedule
@@ -52,6 +53,7 @@ try:
     refuse_odd_numbers(WRITTEN)
     TARIFFS = load_tariffs(PLAN.campaign.tables.tariffs)
     check_offers_priced(PLAN, TARIFFS)
+    plan_expenses(PLAN)  # read for its faults alone: they are told now, not after the passes
     CAMPAIGN = PLAN.campaign
     RESULTS = f"results/{CAMPAIGN.campaign}"
     check_deadline(CAMPAIGN.protocol)

@@ -91,7 +91,18 @@ def test_a_wait_keeps_stops_or_releases_the_rental(plan, task):
     assert kept.length == stopped.length == released.length == 13 * HOUR
     assert (kept.stopped, stopped.stopped, released.stopped) == (0 * HOUR, 10 * HOUR, 0 * HOUR)
     assert (kept.idle, released.idle) == (0 * HOUR, 10 * HOUR)
-    assert len(released.released) == 1 and not kept.released
+    assert (kept.released, stopped.released, released.released) == (0 * HOUR, 0 * HOUR, 10 * HOUR)
+
+
+def test_a_rental_that_other_tasks_need_could_not_be_given_back(plan, task):
+    entries = plan(
+        task("install", "2h"),
+        task("write", "10h", after="install", rental="released"),
+        task("copy", "4h", after="install"),
+        passes_row(after="write"),
+        task("export", "1h", after="measure"),
+    )
+    assert window_of(entries).released == 6 * HOUR
 
 
 def test_work_beside_a_stopped_wait_keeps_the_rental_running(plan, task):
@@ -103,7 +114,7 @@ def test_work_beside_a_stopped_wait_keeps_the_rental_running(plan, task):
     assert window_of(entries).stopped == 6 * HOUR
 
 
-def test_released_tasks_lie_outside_the_window(plan, task):
+def test_released_tasks_at_both_ends_lie_outside_the_window(plan, task):
     entries = plan(
         task("order", "5h", rental="released"),
         passes_row(after="order"),

@@ -9,8 +9,6 @@ from fractions import Fraction
 from atpar.money.calculator import Tariff, hours, in_hours, to_cents
 from atpar.money.ledger import Books
 
-HOUR = timedelta(hours=1)
-
 
 @dataclass(frozen=True)
 class Pace:
@@ -50,8 +48,7 @@ def price_of(tariffs: Sequence[Tariff], lots: int, window: timedelta, books: Boo
     """
     found = []
     for tariff in tariffs:
-        least, most = tariff.min_lots or 1, tariff.max_lots
-        if lots < least or (most is not None and lots > most):
+        if not tariff.is_offered(lots):
             continue
         if tariff.billing == "hourly":
             periods, amount = 1, tariff.amount(lots, window)
@@ -63,9 +60,14 @@ def price_of(tariffs: Sequence[Tariff], lots: int, window: timedelta, books: Boo
 
 
 def hourly_rate(tariffs: Sequence[Tariff], lots: int, books: Books) -> Fraction | None:
-    """Return what one hour of work costs when paid time is used up: the least of the prices."""
+    """Return what one hour of work costs when paid time is used up: the least of the prices.
+
+    None if nothing is offered in so many lots.
+    """
     rates = []
     for tariff in tariffs:
+        if not tariff.is_offered(lots):
+            continue
         if tariff.billing == "hourly":
             rate = Fraction(tariff.lot_price) * lots
         else:

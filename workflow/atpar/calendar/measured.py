@@ -1,30 +1,14 @@
 """What the attempts say of the time that each pass takes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from statistics import median
 from typing import Any
 
 from atpar.calendar.timeline import ZERO, PassTime
+from atpar.money.lengths import attempt_length, instant
 
 PassKey = tuple[str, str, int]
-
-
-def instant(text: str | None) -> datetime | None:
-    """Read an ISO instant (`2026-12-07T09:00:00Z`) as UTC; None stays None."""
-    return datetime.fromisoformat(text).astimezone(UTC) if text else None
-
-
-def attempt_length(attempt: Mapping[str, str | None]) -> timedelta | None:
-    """Return how long one attempt used the machine, start-up included; None if it isn't known.
-
-    The worker's own wall time, else the time between start and end. An attempt that was cut off
-    without an end has neither.
-    """
-    if attempt.get("wall_time_s"):
-        return timedelta(seconds=float(attempt["wall_time_s"]))
-    start, end = instant(attempt.get("started_utc")), instant(attempt.get("finished_utc"))
-    return end - start if start and end else None
 
 
 def pass_times(

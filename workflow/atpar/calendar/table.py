@@ -53,6 +53,7 @@ WINDOWS = pa.DataFrameSchema(
         "busy_h": column("hours in which a task runs, overlaps once", NUMBER),
         "idle_h": column("hours in which nothing is planned", NUMBER),
         "stopped_h": column("hours in which the rental is stopped", NUMBER),
+        "released_h": column("hours in which it could be given back", NUMBER, missing=True),
         "planned_window_h": column("the window as first assumed", NUMBER),
         "actual_start_utc": column("start of the first attempt", INSTANT, missing=True),
         "actual_end_utc": column("end of the last attempt", INSTANT, missing=True),
@@ -125,6 +126,7 @@ def window_row(
         "busy_h": hours_text(window.busy),
         "idle_h": hours_text(window.idle),
         "stopped_h": hours_text(window.stopped),
+        "released_h": hours_text(window.released),
         "planned_window_h": hours_text(last - first),
         "actual_start_utc": utc_text(
             min((one.actual_start for one in passes if one.actual_start), default=None)

@@ -69,7 +69,8 @@ class Task(Model):
     offer: Name | None = None
     """The offer it belongs to; null: every offer. A row with an offer replaces the one without."""
     rental: Literal["kept", "stopped", "released"] = "kept"
-    """The rental meanwhile. `released` tasks lie outside the window, `stopped` ones are in it."""
+    """The rental meanwhile. `released` tasks don't need it: first and last ones lie outside the
+    window; in between the rental is paid all the same. `stopped` ones are in the window."""
     notes: str | None = None
     """What the task is about."""
 

@@ -67,8 +67,8 @@ class Window:
     """Time in which at least one task runs; overlaps are counted once."""
     stopped: timedelta
     """Time in which the rental is stopped and nothing else runs."""
-    released: tuple[tuple[datetime, datetime], ...] = ()
-    """Stretches inside the window in which the rental could be given back."""
+    released: timedelta = ZERO
+    """Time in which only `released` tasks run: the rental could be given back, and is paid."""
 
     @property
     def length(self) -> timedelta:
@@ -205,7 +205,10 @@ def deadline_instant(deadline: str | None, zone: str) -> datetime | None:
 
 
 def window_of(entries: Iterable[Entry]) -> Window:
-    """Return the window of one offer's entries."""
+    """Return the window of one offer's entries.
+
+    A `released` task between two that need the rental lies in it.
+    """
     entries = list(entries)
     kept = [entry for entry in entries if entry.kept]
     start, end = min(entry.start for entry in kept), max(entry.end for entry in kept)
@@ -214,9 +217,10 @@ def window_of(entries: Iterable[Entry]) -> Window:
     released = [
         (max(entry.start, start), min(entry.end, end)) for entry in entries if not entry.kept
     ]
-    released = [span for span in merged(released) if span[0] < span[1]]
+    released = [span for span in released if span[0] < span[1]]
     busy = total(working + stopped)
-    return Window(start, end, busy, busy - total(working), tuple(released))
+    apart = total(released + working + stopped) - busy
+    return Window(start, end, busy, busy - total(working), apart)
 
 
 def merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:

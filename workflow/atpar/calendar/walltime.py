@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from math import ceil
 
-from atpar.calendar.measured import attempt_length
 from atpar.calendar.tasks import Task, offer_tasks
 from atpar.money.calculator import parse_duration
+from atpar.money.lengths import attempt_length
 
 MARGIN = 3
 """A pass may take so many times what is planned: the plan is an assumption until it is measured,

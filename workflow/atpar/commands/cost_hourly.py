@@ -3,11 +3,12 @@
 import json
 from argparse import ArgumentParser, Namespace
 from datetime import timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from atpar.errors import AtparError
 from atpar.money.balance import per_unit
 from atpar.money.calculator import PriceError, hours, parse_duration
+from atpar.money.currency import read_amount
 from atpar.money.hourly import HourlyCost, Line, cost_lines, total_of
 
 
@@ -60,25 +61,19 @@ def run(arguments: Namespace) -> int:
 def _amount(text: str | None, flag: str) -> Decimal | None:
     if text is None:
         return None
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = None
-    if amount is None or not amount.is_finite():
-        raise AtparError(f"{flag} is {text!r}; write an amount as 2.50")
+    amount = read_amount(text)
+    if amount is None:
+        raise AtparError(f"{flag} is {text!r}; write an amount as 2.50, at most 10^12")
     return amount
 
 
 def _time(text: str | None, flag: str) -> timedelta | None:
     if text is None:
         return None
+    number = read_amount(text)
     try:
-        return hours(Decimal(text))
-    except (InvalidOperation, ValueError, OverflowError):
-        pass
-    try:
-        return parse_duration(text)
-    except PriceError as error:
+        return parse_duration(text) if number is None else hours(number)
+    except (PriceError, OverflowError) as error:
         raise AtparError(f"{flag}: {error}") from None
 
 

@@ -3,10 +3,11 @@
 import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
 from atpar.errors import AtparError
+from atpar.money.currency import read_amount
 from atpar.money.invoice import Match, read_invoice, read_ledger, reconcile
 
 
@@ -22,14 +23,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the reconciliation; exit status 1 if anything doesn't match."""
-    try:
-        tolerance = Decimal(arguments.tolerance)
-    except InvalidOperation:
-        raise AtparError(f"--tolerance is {arguments.tolerance!r}; write it as 0.01") from None
+    tolerance = read_amount(arguments.tolerance)
+    if tolerance is None or tolerance < 0:
+        raise AtparError(f"--tolerance is {arguments.tolerance!r}; write it as 0.01")
     ledger = arguments.ledger or _only_ledger()
-    if not ledger.exists():
+    if not ledger.is_file():
         raise AtparError(f"{ledger}: no such ledger; run `snakemake` first")
-    if not arguments.invoice.exists():
+    if not arguments.invoice.is_file():
         raise AtparError(f"{arguments.invoice}: no such invoice")
     matches = reconcile(read_ledger(ledger), read_invoice(arguments.invoice), tolerance)
     print(_as_json(matches) if arguments.json else _as_text(matches))

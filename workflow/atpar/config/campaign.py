@@ -37,9 +37,10 @@ class Money(Model):
     rates: dict[str, str] = Field(default_factory=dict)
     """Currency -> `amount@date`: what one unit of it is worth in `currency`, as dated text."""
     price_age_days: int = Field(90, ge=1)
-    """A price older than this on the decision's day is flagged."""
+    """A price older than this on the day of the last attempt (in a plan: today) is flagged."""
     campaign_cap: str | None = Field(None, pattern=r"^\d+(\.\d+)?$")
-    """Most that the campaign itself may spend, as decimal text; null: no cap."""
+    """Most that the campaign itself may spend, as decimal text; null: no cap. What the tables state
+    needs a price under a cap; disk, transfer or expenses that they don't state aren't counted."""
 
 
 class Production(Model):

@@ -26,7 +26,8 @@ class Expense(Model):
     expense: Name
     """Its name in the ledger; the same item of two offers has the same name."""
     offer: Name | None = None
-    """The offer it is paid for; null: each offer pays it."""
+    """The offer it is paid for; null: each offer pays it. A row with an offer replaces the one of
+    the same expense and variant without."""
     variant: Name | None = None
     """The variant it is paid for; null: all of the offer's variants share it."""
     quantity: Amount = "1"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from atpar.config.offers import Offer
@@ -138,26 +139,35 @@ def _billing(offer: Offer, tariff: Tariff | None) -> list[Point]:
         ]
         return points
     step = f"{tariff.step_s} s" if tariff.step_s is not None else None
+    least = f"{tariff.minimum_s} s" if tariff.minimum_s is not None else None
     stopped = tariff.stopped_per_hour
     return [
         *points,
         Point("billing starts", tariff.billed_from, "tariff", "at order, boot, or when ready?"),
         Point("billing ends", tariff.billed_until, "tariff", "at shutdown, stop, or release?"),
-        Point("rounding", step, "tariff", "billed by the second, minute, or hour? a minimum?"),
+        Point("rounding", step, "tariff", "billed by the second, minute, or hour?"),
+        Point("least that is billed", least, "tariff", "is there a minimum?"),
         Point(
             "price while stopped",
-            None if stopped is None else f"{stopped} {tariff.currency} an hour",
+            None if stopped is None else _hourly(stopped * offer.lots, offer, tariff),
             "tariff",
         ),
     ]
 
 
 def _price(offer: Offer, tariff: Tariff) -> str:
-    lots = f"{offer.lots} lot{'s' * (offer.lots != 1)}"
-    total = to_cents(tariff.lot_price * offer.lots)
     if tariff.billing == "package":
-        return f"{total} {tariff.currency} for {lots}, {tariff.term_days:f} days"
-    return f"{tariff.lot_price * offer.lots} {tariff.currency} an hour for {lots}"
+        total = to_cents(tariff.lot_price * offer.lots)
+        return f"{total} {tariff.currency} for {_lots(offer)}, {tariff.term_days:f} days"
+    return _hourly(tariff.lot_price * offer.lots, offer, tariff)
+
+
+def _hourly(price: Decimal, offer: Offer, tariff: Tariff) -> str:
+    return f"{price} {tariff.currency} an hour for {_lots(offer)}"
+
+
+def _lots(offer: Offer) -> str:
+    return f"{offer.lots} lot{'s' * (offer.lots != 1)}"
 
 
 def _data(offer: Offer, tariff: Tariff | None) -> list[Point]:

@@ -1,4 +1,4 @@
-"""Currencies: never mixed without a dated rate that the user gives."""
+"""Amounts as a person writes them, and currencies: never mixed without a dated rate."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +7,22 @@ from decimal import Decimal
 from fractions import Fraction
 
 from atpar.errors import AtparError
+
+LARGEST = 10**12
+"""No amount and no count is larger: a number beyond it is damage."""
+DECIMALS = 40
+"""Nor does any have more decimals."""
+
+
+def read_amount(text: str | None) -> Decimal | None:
+    """Return a decimal number within `LARGEST` either way; None if the text is no such number."""
+    try:
+        amount = Decimal(text or "")
+    except ArithmeticError:
+        return None
+    if not amount.is_finite() or abs(amount) > LARGEST or amount.as_tuple().exponent < -DECIMALS:
+        return None
+    return amount
 
 
 def read_rate(text: str, currency: str) -> tuple[Decimal, date]:

@@ -18,13 +18,14 @@ from atpar.money.rental import Rental
 from atpar.money.tables import AMOUNT, CURRENCY, INSTANT, NUMBER, column
 
 ZERO = Decimal("0.00")
+UNITS = {"h": "Hours", "lot-h": "Lot-Hours"}
 CATEGORIES = {STORAGE: "Storage", TRANSFER: "Networking"}
 
 FOCUS = pa.DataFrameSchema(
     {
         "BillingAccountId": column("the campaign"),
-        "BillingPeriodStart": column("start of the month of the charge", INSTANT),
-        "BillingPeriodEnd": column("end of the month of the charge", INSTANT),
+        "BillingPeriodStart": column("start of the month in which the charge starts", INSTANT),
+        "BillingPeriodEnd": column("end of the month in which the charge ends", INSTANT),
         "ChargePeriodStart": column("start of the window", INSTANT),
         "ChargePeriodEnd": column("end of the window", INSTANT),
         "ChargeCategory": column("Purchase or Usage", pa.Check.isin(["Purchase", "Usage"])),
@@ -34,7 +35,9 @@ FOCUS = pa.DataFrameSchema(
         ),
         "BilledCost": column("what is paid", AMOUNT),
         "EffectiveCost": column("what it is worth to this line", AMOUNT),
-        "ListUnitPrice": column("price of one unit", NUMBER, missing=True),
+        "ListUnitPrice": column(
+            "price of one unit; empty where it is in another currency", NUMBER, missing=True
+        ),
         "PricingUnit": column("unit of the price", missing=True),
         "PricingQuantity": column("units priced", NUMBER, missing=True),
         "ConsumedQuantity": column("units used", NUMBER, missing=True),
@@ -77,13 +80,14 @@ def focus_rows(
 
 def _base(rental: Rental, window: tuple[datetime, datetime], campaign: str) -> dict[str, Any]:
     start, end = window
-    month = start.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    following = month.replace(year=month.year + month.month // 12, month=month.month % 12 + 1)
+    month, last = _month(start), _month(end)
+    if last < end.astimezone(UTC) or last == month:
+        last = last.replace(year=last.year + last.month // 12, month=last.month % 12 + 1)
     tariff = rental.tariffs[0] if rental.tariffs else None
     return {
         "BillingAccountId": campaign,
         "BillingPeriodStart": _utc(month),
-        "BillingPeriodEnd": _utc(following),
+        "BillingPeriodEnd": _utc(last),
         "ChargePeriodStart": _utc(start),
         "ChargePeriodEnd": _utc(end),
         "ProviderName": rental.offer.provider,
@@ -94,7 +98,14 @@ def _base(rental: Rental, window: tuple[datetime, datetime], campaign: str) -> d
     }
 
 
+def _month(moment: datetime) -> datetime:
+    """Return the start of a moment's month, in UTC."""
+    return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
 def _purchase(base, rental, shares) -> dict[str, Any]:
+    currency = shares[0]["currency"]
+    listed = len(rental.tariffs) == 1 and rental.currency == currency
     return {
         **base,
         "ChargeCategory": "Purchase",
@@ -102,10 +113,10 @@ def _purchase(base, rental, shares) -> dict[str, Any]:
         "ChargeDescription": f"rental: {rental.grounds}",
         "BilledCost": sum((one["amount"] for one in shares), ZERO),
         "EffectiveCost": ZERO,
-        "ListUnitPrice": rental.tariffs[0].lot_price if len(rental.tariffs) == 1 else None,
+        "ListUnitPrice": rental.tariffs[0].lot_price if listed else None,
         "PricingUnit": "Lots",
         "PricingQuantity": str(rental.offer.lots * len(rental.tariffs)),
-        "BillingCurrency": shares[0]["currency"],
+        "BillingCurrency": currency,
         "ServiceCategory": "Compute",
         "ServiceName": rental.offer.gpu,
         "Tags": _tags(rental, "rental", ""),
@@ -116,7 +127,8 @@ def _usage(base, rental, line, *, in_package: bool) -> dict[str, Any]:
     item, variant = line["item"], line["variant"]
     rented = item.startswith("rental:")
     status = ("Unused" if item == UNUSED else "Used") if in_package else None
-    unit = "Hours" if line.get("unit") == "h" else line.get("unit")
+    unit = UNITS.get(line.get("unit"), line.get("unit"))
+    listed = line.get("unit_price_currency") == line["currency"]
     return {
         **base,
         "ChargeCategory": "Usage",
@@ -124,7 +136,7 @@ def _usage(base, rental, line, *, in_package: bool) -> dict[str, Any]:
         "ChargeDescription": "; ".join(filter(None, (item, line.get("grounds")))),
         "BilledCost": ZERO if in_package else line["amount"],
         "EffectiveCost": line["amount"],
-        "ListUnitPrice": line.get("unit_price"),
+        "ListUnitPrice": line.get("unit_price") if listed else None,
         "PricingUnit": unit,
         "PricingQuantity": line.get("quantity"),
         "ConsumedQuantity": line.get("quantity"),

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
 from atpar.errors import AtparError
+from atpar.money.currency import read_amount
 from atpar.money.tables import read_rows
 
 ZERO = Decimal("0.00")
@@ -59,10 +60,17 @@ def read_ledger(path: str | Path) -> list[Charge]:
     """Return what the ledger engages; the parts of one rental are one charge."""
     rows = read_rows(path, ["offer", "item", "amount", "currency"])
     charges: dict[tuple[str, str], Charge] = {}
-    for row in rows:
-        item = "rental" if row["item"].startswith("rental:") else row["item"]
-        amount = None if row["amount"] is None else Decimal(row["amount"])
-        charge = Charge(row["offer"], item, amount, row["currency"])
+    for number, row in enumerate(rows, start=2):
+        where = f"{path}, row {number}"
+        offer, item, currency = row["offer"], row["item"], row["currency"]
+        if not (offer and item and currency):
+            raise AtparError(
+                f"{where}: offer, item or currency is empty, so it is no ledger; name the "
+                "campaign's ledger.csv with --ledger"
+            )
+        item = "rental" if item.startswith("rental:") else item
+        amount = None if row["amount"] is None else _amount(row["amount"], where)
+        charge = Charge(offer, item, amount, currency)
         charges[charge.key] = _sum(charges.get(charge.key), charge)
     return list(charges.values())
 
@@ -100,25 +108,37 @@ def read_invoice(path: str | Path) -> list[Charge]:
 
 
 def _named(row: Mapping[str, str | None], where: str) -> tuple[str, str]:
-    tags = {}
-    if row.get("Tags"):
-        try:
-            tags = json.loads(row["Tags"])
-        except json.JSONDecodeError:
-            raise AtparError(f"{where}: Tags is no JSON") from None
+    tags = _tags(row.get("Tags"), where)
     offer = tags.get("offer") or (row.get("ResourceId") or "").split("/")[0]
     item = tags.get("item") or row.get("ChargeDescription") or ""
     return offer, item
 
 
-def _amount(text: str | None, where: str) -> Decimal:
+def _tags(text: str | None, where: str) -> dict[str, str]:
+    """Return a row's tags as text; an export writes none as an empty cell, `null` or `[]`."""
+    if not text:
+        return {}
     try:
-        amount = Decimal(text or "")
-    except InvalidOperation:
-        amount = None
-    if amount is None or not amount.is_finite():
+        tags = json.loads(text)
+    except (ValueError, RecursionError):
+        raise AtparError(f"{where}: Tags is no JSON") from None
+    if tags is None or tags == []:
+        return {}
+    named = isinstance(tags, Mapping)
+    if not named or any(isinstance(one, Mapping | list) for one in tags.values()):
         raise AtparError(
-            f"{where}: the amount is {text!r}; write 1234.50, without thousands separators"
+            f"{where}: Tags is {text[:80]!r}; expected a JSON object of names and texts, such as "
+            '{"offer": "b200", "item": "storage"}'
+        )
+    return {name: str(one) for name, one in tags.items() if one is not None}
+
+
+def _amount(text: str | None, where: str) -> Decimal:
+    amount = read_amount(text)
+    if amount is None:
+        raise AtparError(
+            f"{where}: the amount is {text!r}; write 1234.50, without thousands separators, at "
+            "most 10^12"
         )
     return amount
 

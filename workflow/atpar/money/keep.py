@@ -6,10 +6,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from atpar.config.expenses import Expense
-from atpar.config.load import check, read_table
+from atpar.config.load import check
 from atpar.config.offers import Offer
-from atpar.errors import AtparError, did_you_mean
 from atpar.money.balance import DEFINITION, balance_rows
 from atpar.money.calculator import (
     Candidate,
@@ -18,11 +16,15 @@ from atpar.money.calculator import (
     candidates,
     hours,
     in_hours,
+    show_hours,
     to_cents,
 )
+from atpar.money.expenses import read_expenses
 from atpar.money.focus import FOCUS, focus_rows
 from atpar.money.ledger import Books, Usage, ledger_rows
+from atpar.money.lengths import attempt_length
 from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old_prices
+from atpar.money.remarks import remarks
 from atpar.money.rental import ZERO, Rental, engage
 from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
 from atpar.money.tables import is_true, read_rows, write_table
@@ -58,16 +60,15 @@ def keep_ledger(
     chosen = [check(Offer, dict(one), "offers table") for one in offers]
     chosen = [one for one in chosen if one.offer in measured]
     prices = load_tariffs(tariffs)
-    spending = read_expenses(expenses, [one["offer"] for one in offers])
+    books = Books(currency, dict(rates))
+    spending = read_expenses(expenses, [one["offer"] for one in offers], books=books)
     rentals = read_rentals(windows, chosen, prices)
-    lines = ledger_rows(
-        list(rentals.values()), usage(tried), spending, Books(currency, dict(rates))
-    )
+    lines = ledger_rows(list(rentals.values()), usage(tried), spending, books)
     day = last_day(tried)
-    flags = {
-        one.offer: old_prices(engaged_tariffs(one, prices), day, price_age_days) if day else []
-        for one in chosen
-    }
+    flags = remarks(rentals, read_released(windows))
+    for one in chosen:
+        if day:
+            flags[one.offer] += old_prices(engaged_tariffs(one, prices), day, price_age_days)
     accepted = accepted_parts(
         read_rows(deliverables, ["offer", "variant", "deliverable", "accepted", "entries"])
     )
@@ -85,18 +86,6 @@ def keep_ledger(
     write_table(balance, rows, BALANCE)
     write_table(packages, package_rows(rentals.values(), prices), PACKAGES)
     write_table(focus, focus_rows(lines, rentals, read_windows(windows), campaign), FOCUS)
-
-
-def read_expenses(path: str | Path, offers: Sequence[str]) -> list[Expense]:
-    """Read the expenses table, which may be empty; refuse an offer that isn't in the plan."""
-    expenses = read_table(Path(path), Expense, "row_name", may_be_empty=True)
-    for one in expenses:
-        if one.offer is not None and one.offer not in offers:
-            raise AtparError(
-                f"{path}: expense {one.row_name!r} names the offer {one.offer!r}, which isn't in "
-                "the offers table; " + did_you_mean(one.offer, offers)
-            )
-    return expenses
 
 
 def read_rentals(
@@ -127,6 +116,11 @@ def read_windows(windows: str | Path) -> dict[str, tuple[datetime, datetime]]:
     }
 
 
+def read_released(windows: str | Path) -> dict[str, timedelta]:
+    """Return the time inside each offer's window in which its rental isn't needed."""
+    return {row["offer"]: hours(Decimal(row.get("released_h") or 0)) for row in read_rows(windows)}
+
+
 def usage(attempts: Rows) -> dict[str, Usage]:
     """Return what each offer's attempts took: those that count, and the others, by variant."""
     usages: dict[str, Usage] = {}
@@ -134,18 +128,9 @@ def usage(attempts: Rows) -> dict[str, Usage]:
         one = usages.setdefault(attempt["offer"], Usage({}, {}))
         good = attempt["status"] == "ok" and is_true(attempt["counted"])
         times = one.passes if good else one.retries
-        length = _length(attempt)
+        length = attempt_length(attempt) or ZERO
         times[attempt["variant"]] = times.get(attempt["variant"], ZERO) + length
     return usages
-
-
-def _length(attempt: Mapping[str, str | None]) -> timedelta:
-    if attempt.get("wall_time_s"):
-        return timedelta(seconds=float(attempt["wall_time_s"]))
-    started, finished = attempt.get("started_utc"), attempt.get("finished_utc")
-    if not started or not finished:
-        return ZERO
-    return datetime.fromisoformat(finished) - datetime.fromisoformat(started)
 
 
 def last_day(attempts: Rows) -> date | None:
@@ -200,12 +185,21 @@ def _engaged_row(rental: Rental) -> dict[str, Any]:
         "kind": "engaged",
         "billing": rental.offer.billing,
         "term_days": f"{sum(term):f}" if term else None,
-        "amount": rental.amount,
+        "amount": rental.total,
         "currency": rental.currency,
         "unused_h": to_cents(in_hours(rental.unused)),
-        "text": rental.grounds,
+        "text": "; ".join([rental.grounds, *_stopped(rental)]),
         "definition": DEFINITION,
     }
+
+
+def _stopped(rental: Rental) -> list[str]:
+    if not rental.stopped or rental.offer.billing != "hourly":
+        return []
+    amount = "at a price that isn't known"
+    if rental.stopped_amount is not None:
+        amount = f"{rental.stopped_amount} {rental.currency}"
+    return [f"{show_hours(rental.stopped)} stopped: {amount}"]
 
 
 def _candidate_row(offer: Offer, one: Candidate) -> dict[str, Any]:

@@ -13,12 +13,15 @@ from typing import Any
 
 from atpar.config.expenses import Expense
 from atpar.config.offers import Offer
-from atpar.money.calculator import Tariff, in_hours, to_cents
+from atpar.money.calculator import Tariff, in_hours, show_hours, to_cents
 from atpar.money.currency import convert
 from atpar.money.rental import ZERO, Rental
 
-DEFINITION = 1
-"""Version of how the ledger divides and adds."""
+DEFINITION = 2
+"""Version of how the ledger divides and adds.
+
+2: an expense of one offer replaces the one that is stated for all; before, both were charged.
+"""
 MONTH_H = 730
 COMMON = "rental: preparation, other tasks and waits"
 PASSES = "rental: passes"
@@ -45,6 +48,10 @@ class Books:
 
     currency: str
     rates: Mapping[str, str]
+
+    def knows(self, currency: str) -> bool:
+        """Return whether amounts in that currency can be converted."""
+        return currency == self.currency or currency in self.rates
 
     def convert(self, amount: Decimal | Fraction, currency: str) -> tuple[Decimal, str | None]:
         """Return the amount in the balance's currency to the cent, and a sentence on the rate."""
@@ -98,14 +105,16 @@ def rental_rows(rental: Rental, usage: Usage, books: Books) -> list[dict[str, An
     if rental.stopped and rental.tariffs[0].billing == "hourly":
         cells = {
             **common,
-            "quantity": hours_cell(rental.stopped),
-            "grounds": "stopped, not released",
+            "quantity": hours_cell(rental.stopped * offer.lots),
+            "unit": "lot-h",
+            "grounds": f"stopped, not released: {offer.lots} x {show_hours(rental.stopped)}",
         }
         if rental.stopped_amount is None:
             cells["amount_reason"] = "the tariff doesn't say what stopped time costs"
         else:
             cells["amount"] = books.convert(rental.stopped_amount, rental.currency)[0]
             cells["unit_price"] = rental.tariffs[0].stopped_per_hour
+            cells["unit_price_currency"] = rental.currency
         rows.append(row(offer, STOPPED, **cells))
     return rows
 
@@ -201,6 +210,7 @@ def _metered(rental, books, item, *, needed, included, price, factor, unit, colu
         item,
         **base,
         unit_price=rate,
+        unit_price_currency=tariff.currency,
         amount=amount,
         grounds="; ".join(filter(None, (grounds, conversion))),
     )
@@ -209,7 +219,7 @@ def _metered(rental, books, item, *, needed, included, price, factor, unit, colu
 def expense_rows(offer: Offer, expenses: Iterable[Expense], books: Books) -> list[dict[str, Any]]:
     """Return the offer's other expenses; one that only another offer states is a gap, not 0."""
     expenses = list(expenses)
-    own = [one for one in expenses if one.offer in (None, offer.offer)]
+    own = of_offer(expenses, offer.offer)
     rows = []
     for one in own:
         amount, rate = books.convert(one.amount, one.currency)
@@ -221,6 +231,7 @@ def expense_rows(offer: Offer, expenses: Iterable[Expense], books: Books) -> lis
                 quantity=one.quantity,
                 unit=one.unit,
                 unit_price=one.unit_price,
+                unit_price_currency=one.currency,
                 amount=amount,
                 currency=books.currency,
                 grounds="; ".join(filter(None, (one.grounds, rate))),
@@ -237,6 +248,21 @@ def expense_rows(offer: Offer, expenses: Iterable[Expense], books: Books) -> lis
             )
             rows.append(row(offer, name, currency=books.currency, amount_reason=reason))
     return rows
+
+
+def of_offer(expenses: Iterable[Expense], offer: str) -> list[Expense]:
+    """Return the expenses that an offer pays: a row with the offer replaces the one for all."""
+    expenses = list(expenses)
+    own = {_paid_for(one) for one in expenses if one.offer == offer}
+    return [
+        one
+        for one in expenses
+        if one.offer == offer or (one.offer is None and _paid_for(one) not in own)
+    ]
+
+
+def _paid_for(expense: Expense) -> tuple[str, str | None]:
+    return expense.expense.lower(), expense.variant
 
 
 def sources(tariffs: Sequence[Tariff]) -> str | None:

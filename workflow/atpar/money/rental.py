@@ -7,7 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from atpar.config.offers import Offer
-from atpar.errors import AtparError
 from atpar.money.calculator import (
     Tariff,
     alternatives,
@@ -17,7 +16,7 @@ from atpar.money.calculator import (
     show_hours,
     to_cents,
 )
-from atpar.money.priced import engaged_tariffs, offer_tariffs
+from atpar.money.priced import engaged_tariffs, further_tariffs, offer_tariffs
 
 ZERO = timedelta()
 
@@ -54,6 +53,13 @@ class Rental:
         return max(self.paid - self.running, ZERO)
 
     @property
+    def total(self) -> Decimal | None:
+        """What running and stopped time or the packages cost; None if a part isn't known."""
+        if self.amount is None or self.stopped_amount is None:
+            return None
+        return self.amount + self.stopped_amount
+
+    @property
     def currency(self) -> str:
         """Currency of the amounts."""
         return self.tariffs[0].currency
@@ -77,7 +83,7 @@ def engage(
         if not fitting and offer.further_terms_days is None:
             return _nothing(offer, known, tariffs, window, stopped)
         chosen = fitting[0].tariff if fitting else known[-1]
-    packages = (chosen, *_further(offer, tariffs))
+    packages = (chosen, *further_tariffs(offer, tariffs))
     usable = sum((one.usable for one in packages), ZERO)
     covers = usable >= window
     reason = None
@@ -106,24 +112,6 @@ def engage(
     )
 
 
-def _further(offer: Offer, tariffs: Sequence[Tariff]) -> list[Tariff]:
-    """Return the packages that the offer states beyond the first."""
-    packages = {
-        one.term_days: one for one in offer_tariffs(offer, tariffs) if one.billing == "package"
-    }
-    further = []
-    for days in (offer.further_terms_days or "").split(","):
-        if days and Decimal(days) not in packages:
-            known = ", ".join(f"{term:f}" for term in packages)
-            raise AtparError(
-                f"offer {offer.offer!r}: further_terms_days names {days} days, which has no price; "
-                f"known days: {known}"
-            )
-        if days:
-            further.append(packages[Decimal(days)])
-    return further
-
-
 def _hourly(offer: Offer, tariff: Tariff, window: timedelta, stopped: timedelta) -> Rental:
     running = window - stopped
     billed = tariff.billed(running)
@@ -132,7 +120,6 @@ def _hourly(offer: Offer, tariff: Tariff, window: timedelta, stopped: timedelta)
     if stopped:
         rate = None if known is None else Fraction(known) * offer.lots
         stopped_amount = None if rate is None else to_cents(rate * in_hours(stopped))
-    step = f"rounded up to {tariff.step_s} s" if tariff.step_s else "exact, no billing step stated"
     begins = tariff.billed_from or "unknown"
     ends = tariff.billed_until or "unknown"
     return Rental(
@@ -146,9 +133,16 @@ def _hourly(offer: Offer, tariff: Tariff, window: timedelta, stopped: timedelta)
         covers=True,
         grounds=(
             f"{offer.lots} x {tariff.lot_price} {tariff.currency} a running hour x "
-            f"{show_hours(billed)} billed ({step}; billing starts: {begins}, ends: {ends})"
+            f"{show_hours(billed)} billed ({_rounding(tariff)}; billing starts: {begins}, ends: {ends})"
         ),
     )
+
+
+def _rounding(tariff: Tariff) -> str:
+    if tariff.step_s is None:
+        return "exact, no billing step stated"
+    # A provider may round each start by itself; how often the rental starts isn't planned.
+    return f"rounded up once, all of it together, to {tariff.step_s} s"
 
 
 def _nothing(offer, known, tariffs, window, stopped) -> Rental:

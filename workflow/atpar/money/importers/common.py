@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -13,10 +13,8 @@ from pandera.errors import SchemaErrors
 from atpar.canonical import write_text
 from atpar.errors import AtparError
 from atpar.money.calculator import DIALECT, Tariff, spelling
+from atpar.money.currency import read_amount
 from atpar.money.schemas import TARIFFS
-
-LARGEST = 10**12
-"""No price and no count is larger: a number beyond it is damage."""
 
 
 @dataclass
@@ -81,11 +79,8 @@ def read_csv(path: Path, needed: Iterable[str]) -> list[tuple[int, dict[str, str
 
 def amount(text: str, where: str, column: str) -> Decimal:
     """Read a non-negative decimal amount."""
-    try:
-        found = Decimal(text)
-    except InvalidOperation:
-        found = None
-    if found is None or not found.is_finite() or not 0 <= found <= LARGEST:
+    found = read_amount(text)
+    if found is None or found < 0:
         raise AtparError(
             f"{where}: {column} is {text!r}; expected a number that isn't negative, at most 10^12"
         )
@@ -152,7 +147,8 @@ def _line(cells: Iterable[str]) -> str:
     quoted = []
     for cell in cells:
         cell = " ".join(cell.split())  # a tariff row is one line
-        if "," in cell or '"' in cell:
+        # A line that starts with # would be read as a comment.
+        if "," in cell or '"' in cell or cell.startswith("#"):
             cell = '"' + cell.replace('"', '""') + '"'
         quoted.append(cell)
     return ",".join(quoted)

@@ -54,10 +54,13 @@ LEDGER = (
     Column("Variant", "variant", empty="shared by all"),
     Column("Item", "item"),
     Column("Quantity", "quantity", number, numeric=True, unit="unit", reason="amount_reason"),
-    _amount(
+    Column(
         "Unit price",
         "unit_price",
-        "amount_reason",
+        money,
+        numeric=True,
+        reason="amount_reason",
+        unit="unit_price_currency",
         otherwise="the amount isn't a quantity times one price; see the grounds",
     ),
     _amount("Amount", "amount", "amount_reason"),
