@@ -4,6 +4,7 @@ Each row changes one thing in a finished campaign and asks `snakemake -n` what i
 small campaign has two offers with three variants and two repetitions, so 12 passes, 6 options.
 """
 
+import json
 import os
 
 import pytest
@@ -152,6 +153,25 @@ def test_exactly_these_rules_rerun(measured, change):
     apply, expected = CHANGES[change]
     apply(measured)
     assert measured.to_run() == expected
+
+
+@pytest.mark.slow
+def test_a_resuming_variant_takes_its_passes_from_the_recovered_one(measured):
+    path = measured.folder / "config/demo/variants.tsv"
+    comment, header, *rows = path.read_text().splitlines()
+    wider = [f"{header}\trecovers\tresume", *(f"{row}\t\t" for row in rows)]
+    wider.append("rest\tbatch-size\tfp32\t2\tcorpus\tb8\ttrue")
+    path.write_text("\n".join([comment, *wider]) + "\n")
+    assert measured.to_run("passes") == {"measure_pass": 4}, "two offers, two repetitions"
+    measured.snakemake("passes")
+    for record in measured.results.glob("passes/*/rest/*.json"):
+        made = json.loads(record.read_text())
+        other = f"{made['offer']}/b8/{made['repetition']}"
+        whole = json.loads((measured.results / f"passes/{other}.json").read_text())
+        assert made["resumed"]["attempt_id"] == whole["attempt_id"]
+        assert made["resumed"]["entries"] == whole["entries_completed"] == 12
+        assert made["main_time_s"] >= whole["main_time_s"]
+    assert measured.to_run("passes") == {}
 
 
 @pytest.mark.slow

@@ -183,6 +183,11 @@ def test_a_missing_part_is_named(folder):
         ("variant\tbatch_size\tprecision\nb1\t1\tfp64\n", ["line 2", "'fp64'", "'bf16'"]),
         ("variant\tbatch_size\nb 1\t1\n", ["line 2", "'b 1' can't be a name"]),
         ("variant\tbatch_size\trecovers\nb1\t1\tb9\n", ["'b9'", "no variant"]),
+        (
+            "variant\tbatch_size\trecovers\tresume\n"
+            "b1\t1\t\t\nb2\t1\tb1\ttrue\nb3\t1\tb2\ttrue\n",
+            ["'b3' resumes 'b2'", "resume the first"],
+        ),
         ("# comment\n\nvariant\tbatch_size\n# more\nb1\tmany\n", ["line 5"]),
     ],
 )

@@ -40,6 +40,8 @@ GOOD = {"variant": "v", "batch_size": 8}
         ({"padding": "none", "compile": "default"}, "differ in shape"),
         ({"padding": "none", "pad_side": "left"}, "pads on no side"),
         ({"recovers": "v"}, "itself"),
+        ({"resume": True}, "name it in `recovers`"),
+        ({"resume": True, "recovers": "b", "processes": 2}, "by one process"),
     ],
     ids=str,
 )

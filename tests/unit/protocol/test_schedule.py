@@ -18,6 +18,13 @@ def test_offers_on_one_machine_take_turns_at_going_first():
     assert [place.offer for place in places] == ["a", "b", "b", "a", "a", "b", "b", "a"]
 
 
+def test_what_resumes_a_pass_follows_it_in_every_round():
+    places = schedule(["node"], ["1", "half", "4", "8"], 3, {"half": "4"})
+    order = [place.variant for place in places]
+    assert order == ["1", "4", "half", "8", "4", "half", "8", "1", "8", "1", "4", "half"]
+    assert [place.rank for place in places] == list(range(12))
+
+
 def test_no_offers_no_places():
     assert schedule([], ["x"], 5) == []
 

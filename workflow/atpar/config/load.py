@@ -213,8 +213,8 @@ def _check_names(plan: Plan) -> None:
     for variant, recovered in plan.resumed.items():
         if recovered in plan.resumed:
             raise AtparError(
-                f"variant {variant!r} resumes {recovered!r}, which resumes another one itself; "
-                "resume the first of them"
+                f"{plan.campaign.tables.variants}: variant {variant!r} resumes {recovered!r}, "
+                "which resumes another one itself; resume the first of them"
             )
     for place, name in references:
         if name not in variants:
