@@ -75,6 +75,32 @@ def test_c01_absent_texts_are_taken_as_declared_and_counted(read, write, tmp_pat
         read(path, policy={"missing_text": "empty"})
 
 
+def options_of_every_table(recorded, offers, variants):
+    """Return the options that each table and the decision name, once passes are recorded."""
+    done = recorded(
+        protocol={"tolerance": {"reference": variants[0]}, "repetitions": 1, "minimum_span_s": 0},
+        prices={offer: recorded.price() for offer in offers},
+    )
+    for offer in offers:
+        for variant in variants:
+            done.add_option(variant, [10.0], offer=offer)
+    decision, text = done.decide()
+    found = {"decision": [(one.offer, one.variant) for one in decision.options]}
+    for name in ("attempts", "summary", "balance", "deliverables"):
+        with done.path(f"{name}.csv").open(newline="", encoding="utf-8") as stream:
+            rows = csv.DictReader(stream)
+            found[name] = [(row["offer"], row["variant"]) for row in rows]
+    assert all(f"{variant} on {offer}" in text for offer in offers for variant in variants)
+    return {name: sorted(options) for name, options in found.items()}
+
+
+def test_c01_names_that_look_like_missing_values_stay_in_every_table(recorded):
+    offers, variants = ["NA", "null"], ["nan", "None"]
+    expected = sorted((offer, variant) for offer in offers for variant in variants)
+    found = options_of_every_table(recorded, offers, variants)
+    assert found == dict.fromkeys(found, expected)
+
+
 def test_c02_a_corpus_that_went_through_pandas_and_csv(read, tmp_path):
     path = tmp_path / "c.csv"
     frame = pd.DataFrame({"id": ["1", "2"], "t": ["N/A", "ok"], "label": ["x", "y"]})
@@ -99,6 +125,13 @@ def test_c03_leading_zeros_and_other_spellings_of_a_number_stay(read, stored, ki
 def test_c03_the_second_of_two_equal_ids_is_named(read, stored):
     with pytest.raises(AtparError, match=r"id '007': .*row 1; .*row 3"):
         read(stored(rows_of("id", ["007", "7", "007"]), "csv"))
+
+
+def test_c03_names_that_look_like_numbers_stay_in_every_table(recorded):
+    offers, variants = ["007", "7"], ["010", "10", "1e3", "1000"]
+    expected = sorted((offer, variant) for offer in offers for variant in variants)
+    found = options_of_every_table(recorded, offers, variants)
+    assert found == dict.fromkeys(found, expected)
 
 
 @pytest.mark.parametrize("blank", ["", '""'])

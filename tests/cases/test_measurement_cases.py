@@ -16,7 +16,7 @@ from atpar.canonical import read_json, write_json
 from atpar.engine.batching import Grouping, Padding
 from atpar.engine.clocks import Phases, WallAndMonotonic
 from atpar.engine.conditions import Conditions
-from atpar.engine.corpus import spread_over_lengths
+from atpar.engine.corpus import spread_over_lengths, windows
 from atpar.engine.cpus import usable_cpus
 from atpar.engine.devices import CpuDevice, CudaDevice, counted, open_device
 from atpar.engine.gpu_state import gpu_state, in_use, occupancy
@@ -629,6 +629,48 @@ def test_m20_reading_is_timed_apart_and_every_pass_finds_the_corpus_read(campaig
     corpus = campaign.results / "corpus/evaluation.parquet"
     assert spread_over_lengths(corpus, 0) == []
     assert sum(opened) == campaign.entries, "without a warm-up the first pass would pay the disk"
+
+
+@pytest.mark.parametrize("order", [("b1", "b8"), ("b8", "b1")], ids="-".join)
+def test_m20_the_variant_that_meets_a_cold_disk_is_not_the_loser(
+    campaign, recorded, monkeypatch, order
+):
+    import pyarrow.parquet as pq
+
+    now, cached = [0.0], set()
+    real = pq.ParquetFile.iter_batches
+
+    def from_the_disk_once(self, *arguments, **more):
+        for batch in real(self, *arguments, **more):
+            now[0] += 0.1 if cached else 5.0
+            yield batch
+        cached.add("the corpus")
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", from_the_disk_once)
+    corpus = campaign.results / "corpus/evaluation.parquet"
+
+    def duration(seconds):
+        spread_over_lengths(corpus, 4)  # A pass warms up before its clock starts.
+
+        def classify(ids, _mask, _types):
+            now[0] += seconds
+            return two_scores(ids, None, None)
+
+        whole = Grouping(campaign.entries)
+        span = span_over(Arrays(), classify, grouping=whole, clock=lambda: now[0])
+        span.phases.clock = span.clock
+        return span.run(windows(corpus, None)).main_time_s
+
+    done = recorded()
+    for repetition in range(1, 6):
+        for variant in order:
+            seconds = {"b1": 10.0, "b8": 9.0}[variant] + repetition / 100
+            done.add_pass(variant, repetition, main_time_s=duration(seconds))
+    decision, _ = done.decide()
+    found = {row["variant"]: row["durations_s"].split(";") for row in rows(done.path("summary.csv"))}
+    assert float(found["b1"][0]) == pytest.approx(10.11)
+    assert float(found["b8"][0]) == pytest.approx(9.11)
+    assert (decision.outcome, decision.choice.variant) == ("chosen", "b8")
 
 
 def test_m22_two_modes_are_shown_not_hidden_by_the_median(recorded):

@@ -16,7 +16,13 @@ import pytest
 import yaml
 
 from atpar import canonical
+from atpar.calendar.tasks import read_tasks
+from atpar.config.load import read_table
+from atpar.config.offers import Offer
+from atpar.decision.attempts import read_exclusions
 from atpar.decision.drift import overlapping
+from atpar.errors import AtparError
+from atpar.money.keep import read_expenses
 
 WORKFLOW_TESTS = Path(__file__).resolve().parents[1] / "workflow"
 
@@ -130,6 +136,80 @@ def test_w01_yaml_typing_on_the_command_line_and_in_tables(workspace):
     workspace.edit("config/demo/variants.tsv", "\t1e1\t", "\t4\t")
     done = workspace.snakemake("-n", "results/small/passes/one-thread/010/1.json")
     assert "one-thread/010" in done.stdout + done.stderr
+
+
+ROWS = {
+    "offers": {"offer": "o1", "provider": "p", "gpu": "g", "lots": "1"},
+    "calendar": {"task": "measure", "kind": "passes", "duration": "1h"},
+    "expenses": {"expense": "fee", "unit_price": "1", "grounds": "contract"},
+    "exclusions": {"attempt_id": "NA/010/1/1", "cause": "power cut", "evidence": "ticket 7"},
+}
+"""A row of each table with what it needs."""
+
+
+def read_row(path, table, **cells):
+    """Return the row that the product's own reader makes of a table's one row."""
+    row = {**ROWS[table], **cells}
+    path.write_text("\t".join(row) + "\n" + "\t".join(row.values()) + "\n", encoding="utf-8")
+    readers = {
+        "offers": lambda: read_table(path, Offer, "offer"),
+        "calendar": lambda: read_tasks(path),
+        "expenses": lambda: read_expenses(path, ["NA", "010", "1e3", "yes"]),
+        "exclusions": lambda: list(read_exclusions(path, ["NA/010/1/1"]).values()),
+    }
+    [found] = readers[table]()
+    return found
+
+
+@pytest.mark.parametrize("cell", ["010", "1e3", "NA", "yes", "22", "null", "1_299"])
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("offers", ["offer", "provider", "gpu", "sku", "region", "device_name", "network"]),
+        ("calendar", ["task", "offer", "notes"]),
+        ("expenses", ["expense", "variant", "unit", "grounds", "source"]),
+        ("exclusions", ["cause", "evidence"]),
+    ],
+)
+def test_w01_texts_in_tables_stay_as_they_are_written(tmp_path, table, columns, cell):
+    found = read_row(tmp_path / f"{table}.tsv", table, **dict.fromkeys(columns, cell))
+    assert [getattr(found, column) for column in columns] == [cell] * len(columns)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "cell"),
+    [
+        ("offers", "lots", "1e3"),
+        ("offers", "lots", "yes"),
+        ("offers", "term_days", "NA"),
+        ("offers", "threads", "1_0.5"),
+        ("offers", "storage_gb", "1e3"),
+        ("offers", "device", "no"),
+        ("calendar", "duration", "1e3"),
+        ("calendar", "duration", "22:30"),
+        ("calendar", "start", "22:30"),
+        ("calendar", "zone", "NA"),
+        ("calendar", "rental", "yes"),
+        ("expenses", "unit_price", "1e3"),
+        ("expenses", "quantity", "NA"),
+        ("expenses", "currency", "no"),
+        ("exclusions", "attempt_id", "010"),
+    ],
+)
+def test_w01_cells_of_another_kind_are_refused_with_file_line_and_value(
+    tmp_path, table, column, cell
+):
+    path = tmp_path / f"{table}.tsv"
+    with pytest.raises(AtparError) as caught:
+        read_row(path, table, **{column: cell})
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line 2: "), message
+    assert repr(cell) in message and column in message
+
+
+def test_w01_numbers_in_tables_are_decimal(tmp_path):
+    assert read_row(tmp_path / "offers.tsv", "offers", lots="010").lots == 10
+    assert str(read_row(tmp_path / "e.tsv", "expenses", unit_price="010.50").amount) == "10.50"
 
 
 def test_w04_a_failed_attempt_keeps_its_files(killed):

@@ -30,6 +30,7 @@ def test_the_record_names_the_gpu_and_its_memory(gpu_campaign):
     memory = record["memory"]
     allocated = memory["peak_device_allocated_measured_bytes"]
     assert memory["parameter_bytes"] <= allocated
+    assert memory["parameter_bytes"] <= memory["peak_device_allocated_start_up_bytes"]
     assert allocated <= memory["peak_device_reserved_measured_bytes"]
     assert memory["device_used_by_process_bytes"] != 0, "not told is None, never zero"
 
@@ -54,6 +55,51 @@ def test_variants_run_on_the_gpu(gpu_campaign, options):
     tolerance = 1e-4 if options.get("precision", "fp32") == "fp32" else 0.1
     difference = np.abs(scores_of(gpu_campaign, "other") - scores_of(gpu_campaign, "plain"))
     assert difference.max() < tolerance
+
+
+def test_bf16_that_a_gpu_emulates_is_noted(gpu_campaign):
+    record = gpu_campaign.measure("bf16", precision="bf16")
+    assert record["status"] == "ok", record
+    noted = any("bf16 is emulated" in note for note in record["notes"])
+    capability = torch.cuda.get_device_capability()
+    assert noted == (torch.version.hip is None and capability < (8, 0))
+
+
+@pytest.mark.parametrize(("shapes", "largest"), [("static", 40), ("dynamic", 4)])
+def test_graphs_are_counted(gpu_campaign, shapes, largest):
+    record = gpu_campaign.measure("graphs", compile="default", shapes=shapes, batch_size=1)
+    if record["status"] == "error":  # More lengths than the compiler takes graphs of.
+        assert "recompil" in record["reason"]
+        return
+    assert record["status"] == "ok", record
+    counted = record["graphs_compiled"] + record["recompilations_measured"]
+    assert 1 <= counted <= largest
+    within = [note for note in record["notes"] if "within the measured span" in note]
+    assert bool(within) == bool(record["recompilations_measured"])
+
+
+def test_clocks_heat_and_throttling_are_recorded(gpu_campaign):
+    record = gpu_campaign.measure("plain")
+    conditions = record["conditions"]
+    for state in (*conditions["cards_before"], *conditions["cards_after"]):
+        for name in ("sm_clock_mhz", "temperature_c", "throttle_reasons"):
+            assert state[name] is not None or name in state["reasons"]
+    noted = [note for note in record["notes"] if note.startswith("throttled: ")]
+    assert noted == [f"throttled: {', '.join(conditions['throttled'])}"] * bool(noted)
+    assert bool(noted) == bool(conditions["throttled"])
+
+
+def test_a_slice_is_recorded_as_cuda_sees_it(gpu_campaign):
+    import json
+
+    environment = json.loads((gpu_campaign.results / "offers/here/environment.json").read_text())
+    device = environment["device"]
+    if not device["uuid"].startswith("MIG-"):
+        pytest.skip("the GPU isn't in MIG mode")
+    assert " MIG " in device["name"]
+    assert device["memory_bytes"] < torch.cuda.get_device_properties(0).total_memory * 1.1
+    record = gpu_campaign.measure("plain")
+    assert record["device"]["uuid"] == device["uuid"]
 
 
 def test_int8_does_not_fall_back_to_the_cpu(gpu_campaign):
