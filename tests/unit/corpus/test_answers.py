@@ -53,6 +53,84 @@ def test_every_format_gives_the_same_sets(read, write, tmp_path):
     assert answers(read(arrays, **SEVERAL)[0]) == answers(expected)
 
 
+def saved(folder, labels, feature):
+    """Write labels as `save_to_disk` does, with what its schema says of them."""
+    described = {"info": {"features": {"label": feature}}}
+    table = pa.table({**ROWS, "label": labels}).replace_schema_metadata(
+        {"huggingface": json.dumps(described)}
+    )
+    folder.mkdir()
+    with pa.ipc.new_stream(str(folder / "data.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    (folder / "state.json").write_text('{"_data_files": [{"filename": "data.arrow"}]}')
+    return folder
+
+
+WHOLE = [[2, 10], [], [9007199254740993]]
+TRUTHS = [[True], [], [False, True]]
+
+
+@pytest.mark.parametrize(
+    ("lists", "texts"),
+    [
+        (WHOLE, ['["10", "2"]', "[]", '["9007199254740993"]']),
+        (TRUTHS, ['["true"]', "[]", '["false", "true"]']),
+    ],
+)
+def test_every_format_gives_the_same_sets_of_numbers(read, write, tmp_path, lists, texts):
+    written = [json.dumps(one) for one in lists]
+    rows = zip(ROWS["id"], written, strict=True)
+    cells = write("c.csv", "id,text,label\n" + "".join(f'{one},x,"{cell}"\n' for one, cell in rows))
+    files = [
+        cells,
+        jsonl(write, written),
+        parquet(tmp_path / "c.parquet", pa.array(lists)),
+        parquet(tmp_path / "d.parquet", pa.array(lists, pa.large_list(pa.array(lists[0]).type))),
+        saved(tmp_path / "saved", pa.array(lists), {"_type": "List", "feature": {}}),
+    ]
+    for path in files:
+        assert answers(read(path, **SEVERAL)[0]) == texts, path
+
+
+@pytest.mark.parametrize("label", ["1.5", "1e2", "1.0"])
+def test_fractions_are_labels_in_no_format(read, write, tmp_path, label):
+    stored = parquet(tmp_path / "c.parquet", pa.array([[float(label)], [], []]))
+    with pytest.raises(AtparError, match="holds double, which has no single spelling"):
+        read(stored, **SEVERAL)
+    for path in (jsonl(write, [f"[{label}]"]), write("c.csv", f"id,text,label\n1,x,[{label}]\n")):
+        with pytest.raises(AtparError, match="row 1, column 'label'.*something else than labels"):
+            read(path, **SEVERAL)
+
+
+CLASSES = {"names": ["neg", "pos"], "_type": "ClassLabel"}
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        {"feature": CLASSES, "length": -1, "_type": "Sequence"},
+        {"feature": CLASSES, "_type": "List"},
+        {"feature": CLASSES, "_type": "LargeList"},
+        [CLASSES],
+    ],
+)
+def test_lists_of_class_indices_give_the_stored_names(read, tmp_path, feature):
+    found = read(saved(tmp_path / "saved", pa.array([[1, 0], [], [1]]), feature), **SEVERAL)[0]
+    assert answers(found) == ['["neg", "pos"]', "[]", '["pos"]']
+    outside = saved(tmp_path / "other", pa.array([[1, 0], [], [0, 2]]), feature)
+    with pytest.raises(AtparError, match="row 3, column 'label': class index 2"):
+        read(outside, **SEVERAL)
+    absent = saved(tmp_path / "third", pa.array([[1, 0], [0, -1], []]), feature)
+    with pytest.raises(AtparError, match="row 2, column 'label'.*something else than labels"):
+        read(absent, **SEVERAL)
+
+
+def test_a_stored_label_that_is_no_utf8_is_named_with_its_row(read, tmp_path):
+    labels = pa.array([[b"a", b"b"], [], [b"a", b"\xff"]], pa.list_(pa.binary()))
+    with pytest.raises(AtparError, match="row 3, column 'label': byte 0 is no valid UTF-8"):
+        read(parquet(tmp_path / "c.parquet", labels), **SEVERAL)
+
+
 def test_the_order_of_labels_in_a_cell_changes_no_digest(read, write):
     one = read(write("c.csv", "id,text,label\n1,x,b;a\n"), **PARTED)[1]
     other = read(write("c.csv", "id,text,label\n1,x,a;b\n"), **PARTED)[1]
@@ -65,7 +143,10 @@ def test_the_order_of_labels_in_a_cell_changes_no_digest(read, write):
         ("a;", PARTED, r"row 1, column 'label': 'a;' holds an empty label"),
         ("a;b;a", PARTED, "names a label twice"),
         ("a", SEVERAL, "'a' is no list of labels.*label_separator"),
-        ('"[1]"', SEVERAL, "something else than labels"),
+        ('"[1.5]"', SEVERAL, "something else than labels"),
+        ('"[null]"', SEVERAL, "something else than labels"),
+        ('"[[1]]"', SEVERAL, "something else than labels"),
+        ('"[1, ""1""]"', SEVERAL, "names a label twice"),
         ('"{""a"": 1}"', SEVERAL, "is no list of labels"),
         ("[" * 100_000, SEVERAL, "is no list of labels"),
         ("many", NUMBER, "row 1, column 'label': the answer is 'many', expected a finite number"),

@@ -149,6 +149,75 @@ def test_a_bad_line_is_named(read, write, line, message):
         read(write("c.jsonl", '{"id":"a","text":"t","label":"l"}\n' + line + "\n"))
 
 
+def without(key, **values):
+    """Return two JSON lines, of which the first leaves a key out."""
+    second = {"id": "b", "text": "u", "label": "m", "g\u00e9": "x", **values}
+    first = {name: value for name, value in {**second, "id": "a"}.items() if name != key}
+    return f"{json.dumps(first)}\n{json.dumps(second)}\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("id", "row 1, column 'id': no id"),
+        ("text", "row 1, id 'a', column 'text': the text is missing"),
+        ("label", "row 1, id 'a', column 'label': no label"),
+    ],
+)
+def test_a_key_that_the_first_row_leaves_out_is_a_missing_value(read, write, key, message):
+    with pytest.raises(AtparError, match=message):
+        read(write("c.jsonl", without(key)))
+
+
+@pytest.mark.parametrize("value", ["x", 7])
+def test_a_subgroup_that_the_first_row_leaves_out_has_no_value_there(read, write, value):
+    rows, _ = read(write("c.jsonl", without("g\u00e9", **{"g\u00e9": value})), subgroups=["g\u00e9"])
+    assert [row["g\u00e9"] for row in rows] == [None, str(value)]
+
+
+def test_a_text_that_the_first_row_leaves_out_may_be_empty(read, write):
+    policy = {"missing_text": "empty", "empty_text": "accept"}
+    rows, found = read(write("c.jsonl", without("text")), policy=policy)
+    assert texts_of(rows) == ["", "u"] and found["policy_counts"]["missing_text"] == 1
+
+
+@pytest.mark.parametrize("name", ["txt", 't"xt'])
+def test_a_key_of_no_row_is_no_column(read, write, name):
+    lines = write("c.jsonl", '{"id":"a","text":"t","label":"l"}\n' * 2)
+    with pytest.raises(AtparError, match="no column .*columns.text"):
+        read(lines, text=name)
+
+
+@pytest.mark.parametrize("spelled", ['"text"', '"t\\u0065xt"'])
+def test_a_later_key_is_found_however_it_is_spelled(read, write, spelled):
+    rest = '"id":"%s","label":"l"'
+    lines = "{" + rest % "a" + ',"text":null}\n{' + rest % "b" + f',{spelled}:"u"}}\n'
+    with pytest.raises(AtparError, match="row 1, id 'a', column 'text': the text is missing"):
+        read(write("c.jsonl", lines))
+
+
+@pytest.mark.parametrize("key", ["id", "text", "label"])
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_key_given_twice_is_refused(read, write, key, before):
+    good = "".join(f'{{"id":"{n}","text":"t","label":"l"}}\n' for n in range(before))
+    twice = f'{{"{key}":"one","id":"z","text":"t","label":"l"}}\n'
+    with pytest.raises(AtparError, match=rf"c\.jsonl, row {before + 1}: '{key}' is given twice"):
+        read(write("c.jsonl", good + twice))
+
+
+def test_a_key_that_nobody_asks_for_may_stand_twice(read, write):
+    rows, _ = read(write("c.jsonl", '{"id":1,"text":"t","label":"l","x":1,"x":2}\n'))
+    assert texts_of(rows) == ["t"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["c.csv", "c.jsonl"])
+def test_another_encoding_is_named(read, write, encoding, name):
+    text = '{"id":"a","text":"t","label":"l"}' if "json" in name else "id,text,label\n1,a,x\n"
+    with pytest.raises(AtparError, match=rf"{name}: written as UTF-16; save it as UTF-8"):
+        read(write(name, text.encode(encoding)))
+
+
 def table(**columns):
     filled = {"id": ["a", "b"], "text": ["x", "y"], "label": ["l", "m"], **columns}
     return pa.table(filled)
@@ -252,6 +321,8 @@ def test_a_missing_file_and_a_file_named_twice(tmp_path, write):
         corpus_files([str(tmp_path / "review.csv")])
     with pytest.raises(AtparError, match="twice"):
         corpus_files([str(path), str(path)])
+    with pytest.raises(AtparError, match=r"more.csv: no such file; production.files names it"):
+        corpus_files([str(tmp_path / "more.csv")], "production.files")
 
 
 @pytest.mark.parametrize("name", ["c.csv.gz", "c.jsonl.zst", "c.parquet", "c.arrow"])

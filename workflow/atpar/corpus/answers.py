@@ -6,6 +6,7 @@ says nothing; a number stays as it was written.
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,14 @@ def as_answers(
 ) -> pa.Array:
     """Return the label column as large_string, nulls kept.
 
-    `columns` is the configuration's section; the other arguments are those of `as_text`. Raises
-    AtparError for what is no label, no list of labels, no number.
+    `columns` is the configuration's section, `first_row` the row number of the first value, `names`
+    are class names as in `as_text`. Raises AtparError for what is no label, no list of labels, no number.
     """
     name, kind = columns["label"], columns.get("label_kind", "single")
     if kind == "number":
         return _numbers(column, name, path, first_row)
     if kind == "multiple":
-        return _lists(column, name, columns["label_separator"], path, first_row)
+        return _lists(column, columns, path, first_row, names)
     if _is_list(column.type):
         raise AtparError(
             f"{path}: column {name!r} holds lists; if an entry has several labels, set "
@@ -80,27 +81,43 @@ def _is_number(text: str) -> bool:
 
 
 def _lists(
-    column: pa.Array, name: str, separator: str | None, path: str, first_row: int
+    column: pa.Array,
+    columns: Mapping[str, Any],
+    path: str,
+    first_row: int,
+    names: list[str] | None,
 ) -> pa.Array:
     """Return several labels as JSON arrays, each label once, ordered by name."""
+    name, separator = columns["label"], columns["label_separator"]
     if _is_list(column.type):
-        if pa.types.is_nested(column.type.value_type):
-            raise AtparError(
-                f"{path}, column {name!r}: lists of {column.type.value_type}; the labels of an "
-                "entry are a list of texts"
-            )
-        values, read = column.to_pylist(), list
+        values, read = _listed(column, name, path, first_row, names), list
     else:
         values = as_text(column, name, path, first_row).to_pylist()
         read = _array if separator is None else _parted(separator)
     made: dict[Any, str | None] = {}
     found = []
     for row, value in enumerate(values, start=first_row):
-        key = tuple(value) if isinstance(value, list) else value
-        if key not in made:
-            made[key] = _one(value, read, f"{path}, row {row}, column {name!r}")
-        found.append(made[key])
+        if value not in made:
+            made[value] = _one(value, read, f"{path}, row {row}, column {name!r}")
+        found.append(made[value])
     return pa.array(found, TEXT)
+
+
+def _listed(
+    column: pa.Array, name: str, path: str, first_row: int, names: list[str] | None
+) -> list[tuple[str | None, ...] | None]:
+    """Return the labels of stored lists as exact text, as a column of single labels has them."""
+    if pa.types.is_nested(column.type.value_type):
+        raise AtparError(
+            f"{path}, column {name!r}: lists of {column.type.value_type}; the labels of an entry "
+            "are a list of texts"
+        )
+    lengths = pc.list_value_length(column).to_pylist()
+    rows = np.repeat(
+        np.arange(first_row, first_row + len(lengths)), [length or 0 for length in lengths]
+    )
+    labels = iter(as_text(pc.list_flatten(column), name, path, rows, names).to_pylist())
+    return [None if length is None else tuple(islice(labels, length)) for length in lengths]
 
 
 def _one(value: Any, read: Callable[[Any], list[str]], where: str) -> str | None:
@@ -114,23 +131,27 @@ def _one(value: Any, read: Callable[[Any], list[str]], where: str) -> str | None
             f"{where}: {value!r} is no list of labels; write a JSON array of texts, or state "
             "corpus.columns.label_separator"
         ) from None
+    shown = repr(list(value) if isinstance(value, tuple) else value)
     if not all(isinstance(label, str) for label in labels):
-        raise AtparError(f"{where}: {value!r} holds something else than labels, which are texts")
+        raise AtparError(
+            f"{where}: {shown} holds something else than labels, which are texts or whole numbers"
+        )
     if "" in labels:
-        raise AtparError(f"{where}: {value!r} holds an empty label; is a separator one too many?")
+        raise AtparError(f"{where}: {shown} holds an empty label; is a separator one too many?")
     if len(set(labels)) != len(labels):
-        raise AtparError(f"{where}: {value!r} names a label twice")
+        raise AtparError(f"{where}: {shown} names a label twice")
     return set_text(labels)
 
 
-def _array(text: str) -> list[str]:
+def _array(text: str) -> list[Any]:
+    """Return a JSON array; whole numbers and truth values in it as text, as they are written."""
     try:
-        labels = json.loads(text)
+        labels = json.loads(text, parse_int=str)
     except RecursionError:
         raise ValueError(text) from None
     if not isinstance(labels, list):
         raise ValueError(text)
-    return labels
+    return [str(one).lower() if isinstance(one, bool) else one for one in labels]
 
 
 def _parted(separator: str) -> Callable[[str], list[str]]:

@@ -4,6 +4,8 @@ Integers are rendered exactly, truth values as `true` and `false`; text stays by
 Floating-point numbers, times and nested values have no single spelling and are refused.
 """
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,11 +15,15 @@ TEXT = pa.large_string()
 
 
 def as_text(
-    column: pa.Array, name: str, path: str, first_row: int, names: list[str] | None = None
+    column: pa.Array,
+    name: str,
+    path: str,
+    rows: int | Sequence[int],
+    names: list[str] | None = None,
 ) -> pa.Array:
     """Return a column as large_string, nulls kept.
 
-    `first_row` is the row number of its first value, for messages; `names` are the class names
+    `rows` is the row number of its first value, or that of each, for messages; `names` are the class names
     of an integer column that stores indices (Hugging Face ClassLabel; -1 means no label).
     Raises AtparError for a kind of value that has no exact spelling, and for invalid UTF-8.
     """
@@ -26,11 +32,11 @@ def as_text(
         column = column.dictionary_decode()
         kind = column.type
     if names is not None and pa.types.is_integer(kind):
-        return _class_names(column, names, name, path, first_row)
+        return _class_names(column, names, name, path, rows)
     if pa.types.is_null(kind):
         return pa.nulls(len(column), TEXT)
     if _is_text(kind) or _is_bytes(kind):
-        return _valid_utf8(column, name, path, first_row)
+        return _valid_utf8(column, name, path, rows)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return column.cast(TEXT)
     raise AtparError(
@@ -55,18 +61,24 @@ def _advice(kind: pa.DataType) -> str:
     return ""
 
 
-def _valid_utf8(column: pa.Array, name: str, path: str, first_row: int) -> pa.Array:
+def _row(rows: int | Sequence[int], place: int) -> int:
+    return rows + place if isinstance(rows, int) else rows[place]
+
+
+def _valid_utf8(
+    column: pa.Array, name: str, path: str, rows: int | Sequence[int]
+) -> pa.Array:
     """Return text or bytes as large_string; name the first row that isn't UTF-8."""
     try:
         text = column.cast(pa.large_binary()).cast(TEXT)
     except pa.ArrowInvalid:
-        for row, value in enumerate(column.cast(pa.large_binary()).to_pylist(), start=first_row):
+        for place, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
             try:
                 (value or b"").decode("utf-8")
             except UnicodeDecodeError as error:
                 half = value[error.start : error.start + 2] >= b"\xed\xa0"
                 raise AtparError(
-                    f"{path}, row {row}, column {name!r}: byte {error.start} is "
+                    f"{path}, row {_row(rows, place)}, column {name!r}: byte {error.start} is "
                     + (
                         "half of a surrogate pair, no valid Unicode; was the text cut in the "
                         "middle of a character?"
@@ -104,7 +116,7 @@ def is_valid(column: pa.Array) -> bool:
 
 
 def _class_names(
-    column: pa.Array, names: list[str], name: str, path: str, first_row: int
+    column: pa.Array, names: list[str], name: str, path: str, rows: int | Sequence[int]
 ) -> pa.Array:
     """Return the class names that an integer column's indices stand for."""
     missing = pc.equal(column, -1)
@@ -112,7 +124,7 @@ def _class_names(
     if pc.any(outside).as_py():
         place = pc.index(outside, True).as_py()
         raise AtparError(
-            f"{path}, row {first_row + place}, column {name!r}: class index "
+            f"{path}, row {_row(rows, place)}, column {name!r}: class index "
             f"{column[place].as_py()}, but {len(names)} class names are stored with the file"
         )
     column = pc.if_else(missing, pa.scalar(None, column.type), column)

@@ -28,12 +28,17 @@ class _Doubtful(Exception):
     """Quotes that only the strict parser can judge."""
 
 
-def header(open_stream: OpenStream, path: str, delimiter: str, quote: str) -> list[str]:
-    """Return the names of the columns. Raises AtparError for a file without a usable header."""
+def refuse_utf16(open_stream: OpenStream, path: str) -> None:
+    """Raise AtparError for a file that starts as UTF-16, or UTF-32, with or without its mark."""
     with open_stream() as stream:
         start = stream.read(4)
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise AtparError(f"{path}: written as UTF-16; save it as UTF-8")
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
+        raise AtparError(f"{path}: written as UTF-16; save it as UTF-8")
+
+
+def header(open_stream: OpenStream, path: str, delimiter: str, quote: str) -> list[str]:
+    """Return the names of the columns. Raises AtparError for a file without a usable header."""
+    refuse_utf16(open_stream, path)
     rows = _strict_rows(open_stream, path, delimiter, quote, BLOCK_BYTES)
     names = next(rows, None)
     if names is None:

@@ -7,13 +7,13 @@ Python's parser takes over, which keeps numbers as they were written and names r
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.json
 
-from atpar.corpus.delimited import OpenStream
+from atpar.corpus.delimited import OpenStream, refuse_utf16
 from atpar.errors import AtparError
 
 BLOCK_BYTES = 16 * 2**20
@@ -25,6 +25,10 @@ _SPELLED = re.compile(rb"\\u[dD][89a-fA-F]")
 """The spelling of half a character, or of a whole one by its two halves."""
 
 
+_ESCAPED = frozenset('"\\/')
+"""Characters that a key may spell in more than one way, escapes by number aside."""
+
+
 class _Number(str):
     """A whole number as it was written."""
 
@@ -33,11 +37,42 @@ class _Fraction(str):
     """A number with a fraction or exponent as it was written."""
 
 
-def first_keys(open_stream: OpenStream, path: str) -> list[str]:
-    """Return the keys of the first object."""
-    for _, row, _ in _rows(open_stream, path):
-        return list(row)
-    raise AtparError(f"{path}: no rows; expected one JSON object a line")
+class _Object(dict):
+    """A JSON object in which a key stands twice."""
+
+    repeated: frozenset[str] = frozenset()
+
+
+def keys_in(open_stream: OpenStream, path: str, wanted: list[str]) -> list[str]:
+    """Return the objects' keys, read until each of `wanted` was there: any row may leave one out.
+
+    Raises AtparError for a file without objects.
+    """
+    refuse_utf16(open_stream, path)
+    found: dict[str, None] = {}
+    sought = set(wanted)
+    any_row = False
+
+    def may_tell(line: bytes) -> bool:
+        return not any_row or _may_hold(line, sought)
+
+    for _, row, _ in _rows(open_stream, path, may_tell):
+        any_row = True
+        found |= dict.fromkeys(row)
+        sought -= found.keys()
+        if not sought:
+            break
+    if not any_row:
+        raise AtparError(f"{path}: no rows; expected one JSON object a line")
+    return list(found)
+
+
+def _may_hold(line: bytes, names: set[str]) -> bool:
+    """Return whether a line may spell one of the names; escapes could spell any."""
+    return b"\\u" in line or any(
+        json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass") in line or set(name) & _ESCAPED
+        for name in names
+    )
 
 
 def read_lines(
@@ -85,17 +120,24 @@ class _WithoutMark(io.RawIOBase):
         return start + self._stream.read(size - len(start) if size >= 0 else size)
 
 
-def _rows(open_stream: OpenStream, path: str) -> Iterator[tuple[int, dict[str, Any], str]]:
-    """Yield (row number from 1, object) of each line that isn't blank."""
+def _rows(
+    open_stream: OpenStream, path: str, chosen: Callable[[bytes], bool] = lambda _: True
+) -> Iterator[tuple[int, dict[str, Any], str]]:
+    """Yield (row number from 1, object, how its halves are encoded) of each chosen line.
+
+    Blank lines are no rows.
+    """
     number = 0
     with open_stream() as stream:
         for line in _lines(stream):
             if not line.strip():
                 continue
             number += 1
+            if not chosen(line):
+                continue
             try:
                 text, halves = _decoded(line)
-                row = json.loads(text, **_NUMBERS)
+                row = json.loads(text, **_READ)
             except (ValueError, RecursionError) as error:
                 raise AtparError(f"{path}, row {number}: no JSON object ({error})") from None
             if not isinstance(row, dict):
@@ -128,7 +170,22 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON value")
 
 
-_NUMBERS = {"parse_int": _Number, "parse_float": _Fraction, "parse_constant": _refuse}
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    keys = [key for key, _ in pairs]
+    twice = _Object(found)
+    twice.repeated = frozenset(key for key in found if keys.count(key) > 1)
+    return twice
+
+
+_READ = {
+    "parse_int": _Number,
+    "parse_float": _Fraction,
+    "parse_constant": _refuse,
+    "object_pairs_hook": _object,
+}
 
 
 def _exact(
@@ -137,8 +194,9 @@ def _exact(
     cells: list[list[bytes | None]] = []
     for number, row, halves in _rows(open_stream, path):
         if number > skip:
+            _refuse_repeated(row, columns, path, number)
             if isinstance(row.get(answers), list):
-                row[answers] = json.dumps(row[answers], ensure_ascii=False)
+                row[answers] = json.dumps(_labels(row[answers]), ensure_ascii=False)
             elif isinstance(row.get(answers), _Fraction):
                 row[answers] = str(row[answers])
             cells.append([_cell(row.get(name), halves, path, number, name) for name in columns])
@@ -147,6 +205,18 @@ def _exact(
             cells = []
     if cells:
         yield _batch(cells, columns)
+
+
+def _refuse_repeated(row: dict[str, Any], columns: list[str], path: str, number: int) -> None:
+    """Raise AtparError for a column that an object gives twice: neither value is the one meant."""
+    for name in columns if isinstance(row, _Object) else ():
+        if name in row.repeated:
+            raise AtparError(f"{path}, row {number}: {name!r} is given twice; keep one")
+
+
+def _labels(found: list[Any]) -> list[Any]:
+    """Return a list with fractions as numbers again, which are no labels; integers stay text."""
+    return [float(one) if isinstance(one, _Fraction) else one for one in found]
 
 
 def _cell(value: Any, halves: str, path: str, row: int, column: str) -> bytes | None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from atpar.corpus.answers import as_answers
 from atpar.corpus.columns import TEXT, as_text, is_valid, replaced_text
 from atpar.corpus.delimited import header, read_delimited
-from atpar.corpus.lines import first_keys, read_lines
+from atpar.corpus.lines import keys_in, read_lines
 from atpar.corpus.sources import SourceFile
 from atpar.errors import AtparError, did_you_mean
 
@@ -24,6 +24,8 @@ AS_BYTES = {
     pa.large_string(): pa.large_binary(),
     pa.string_view(): pa.binary_view(),
 }
+LISTS = ("Sequence", "List", "LargeList")
+"""What Hugging Face calls lists of one kind of value, by version and size."""
 SPLITS = ("evaluation", "tuning")
 
 
@@ -139,7 +141,8 @@ def _open(
     if source.format == "jsonl":
         structured = columns.get("label_kind", "single") != "single"
         answers = columns["label"] if structured else None
-        return first_keys(stream, path), partial(read_lines, stream, path, answers=answers), {}
+        keys = keys_in(stream, path, list(roles(columns).values()))
+        return keys, partial(read_lines, stream, path, answers=answers), {}
     delimiter = "\t" if source.format == "tsv" else dialect["delimiter"]
     quote = dialect["quote"]
     read = partial(read_delimited, stream, path, delimiter=delimiter, quote=quote)
@@ -214,16 +217,30 @@ def _check_offsets(column: pa.Array) -> None:
 
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
-    """Return column -> class names that a Hugging Face schema stores for ClassLabel columns."""
+    """Return column -> class names that a Hugging Face schema stores for it.
+
+    Of a column of class indices (ClassLabel), or of lists of them.
+    """
     try:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
+        classes = {name: _class_label(feature) for name, feature in features.items()}
         return {
             name: [str(one) for one in feature["names"]]
-            for name, feature in features.items()
-            if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+            for name, feature in classes.items()
+            if feature is not None
         }
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         return {}
+
+
+def _class_label(feature: Any) -> dict[str, Any] | None:
+    """Return the ClassLabel that a feature is, or that its lists hold."""
+    if isinstance(feature, list) and len(feature) == 1:  # as older versions write a list
+        feature = feature[0]
+    elif isinstance(feature, dict) and feature.get("_type") in LISTS:
+        feature = feature["feature"]
+    found = isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    return feature if found else None
 
 
 def _check_columns(source: SourceFile, stored: list[str], wanted: Mapping[str, str]) -> None:
