@@ -28,6 +28,7 @@ from atpar.engine.refused import Refused
 from atpar.engine.span import Plan, Span
 from atpar.engine.tokens import Encoded
 from atpar.journal.attempts import read_attempts
+from stand_ins import ArrayDevice
 
 
 class Queued(CpuDevice):
@@ -61,19 +62,6 @@ class Queued(CpuDevice):
 
     def download(self, tensors):
         return lambda: (self.work.join(), [one.copy() for one in tensors])[1]
-
-
-class Arrays(CpuDevice):
-    """A device that keeps NumPy arrays as they are."""
-
-    def __init__(self):
-        super().__init__("arrays")
-
-    def upload(self, staged):
-        return staged
-
-    def download(self, tensors):
-        return lambda: list(tensors)
 
 
 def one_token_a_word(texts):
@@ -607,7 +595,7 @@ def test_m20_reading_is_timed_apart_and_every_pass_finds_the_corpus_read(campaig
             now[0] += 1.0
             return two_scores(ids, None, None)
 
-        span = span_over(Arrays(), classify, clock=lambda: now[0])
+        span = span_over(ArrayDevice(), classify, clock=lambda: now[0])
         span.phases.clock = span.clock
         work = span.run(reading())
         return work.main_time_s, span.phases.seconds
@@ -657,7 +645,7 @@ def test_m20_the_variant_that_meets_a_cold_disk_is_not_the_loser(
             return two_scores(ids, None, None)
 
         whole = Grouping(campaign.entries)
-        span = span_over(Arrays(), classify, grouping=whole, clock=lambda: now[0])
+        span = span_over(ArrayDevice(), classify, grouping=whole, clock=lambda: now[0])
         span.phases.clock = span.clock
         return span.run(windows(corpus, None)).main_time_s
 
@@ -693,11 +681,11 @@ def test_m23_an_outlier_pads_its_batch_and_that_is_counted():
         (Grouping(64, order="length"), 64 * 500 + 936),
         (Grouping(None, 512, "length"), real),
     ):
-        work = span_over(Arrays(), grouping=grouping).run(windows_of(texts))
+        work = span_over(ArrayDevice(), grouping=grouping).run(windows_of(texts))
         assert (work.tokens_real, work.tokens_padded) == (real, padded)
     mixed = ["one", "word " * 500] * 50
     for order, padded in (("corpus", 50_000), ("length", 25_050)):
-        work = span_over(Arrays(), grouping=Grouping(10, order=order)).run(windows_of(mixed))
+        work = span_over(ArrayDevice(), grouping=Grouping(10, order=order)).run(windows_of(mixed))
         assert (work.tokens_real, work.tokens_padded) == (25_050, padded)
 
 

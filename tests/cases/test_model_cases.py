@@ -22,21 +22,9 @@ from atpar.engine.span import Plan, Span
 from atpar.engine.tokens import Encoded, Encoder, usable_length
 from atpar.errors import AtparError
 from atpar.journal.attempts import read_attempts
+from stand_ins import ArrayDevice
 
 COMMITS = "a" * 40, "b" * 40
-
-
-class Arrays(CpuDevice):
-    """A device that keeps NumPy arrays as they are."""
-
-    def __init__(self):
-        super().__init__("arrays")
-
-    def upload(self, array):
-        return array
-
-    def download(self, tensors):
-        return lambda: list(tensors)
 
 
 def run_span(texts, classify, batch_size, order="corpus", classes=2):
@@ -50,7 +38,7 @@ def run_span(texts, classify, batch_size, order="corpus", classes=2):
         scores[rows] = values
 
     plan = Plan(Grouping(batch_size, order=order), Padding(0))
-    span = Span(plan, encode, classify, Arrays(), put, lambda _: None, Phases())
+    span = Span(plan, encode, classify, ArrayDevice(), put, lambda _: None, Phases())
     return scores, span.run([(np.arange(len(texts)), texts)])
 
 

@@ -1,9 +1,6 @@
 """Cases of quality: a metric that flatters, labels of two types, small groups, rare classes."""
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -24,17 +21,6 @@ def quality_of(campaign, variant="b1"):
     campaign.judge()
     document = json.loads(campaign.path(f"quality/card/{variant}.json").read_text("utf-8"))
     return document, document["passes"][0]
-
-
-@pytest.fixture
-def recorded(tmp_path):
-    """Return the maker of recorded campaigns that the unit tests have."""
-    place = Path(__file__).parents[1] / "unit" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("recorded_campaigns", place)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module.maker(tmp_path)
 
 
 # Q02: a class that is never predicted, or never asked for, is no perfect class.

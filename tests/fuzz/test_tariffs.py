@@ -15,6 +15,7 @@ from atpar.money.importers.common import Origin, write_tariffs
 from atpar.money.importers.gpuhunt import import_gpuhunt
 from atpar.money.importers.skypilot import import_skypilot
 from atpar.money.priced import load_tariffs
+from stand_ins import CARDS, OFFERING
 
 EFFORT = settings.get_profile("fuzz")
 ORIGIN = Origin(date(2026, 9, 24), "a price list")
@@ -33,18 +34,6 @@ LISTS = {
         "m6,4.0,16.0,,,,eu-1,eu-1a,0.19,\n",
     ),
 }
-OFFERING = {
-    "capacityBlockOfferingId": "cb-1",
-    "instanceType": "p5.48xlarge",
-    "availabilityZone": "us-east-1a",
-    "instanceCount": 2,
-    "startDate": "2026-12-07T11:30:00Z",
-    "endDate": "2026-12-10T11:30:00Z",
-    "capacityBlockDurationHours": 72,
-    "upfrontFee": "4532.0000",
-    "currencyCode": "USD",
-}
-CARDS = {"p5.48xlarge": ("h100", 8)}
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 odd = text | st.sampled_from(

@@ -30,7 +30,7 @@ def test_the_record_names_the_gpu_and_its_memory(gpu_campaign):
     memory = record["memory"]
     allocated = memory["peak_device_allocated_measured_bytes"]
     assert memory["parameter_bytes"] <= allocated
-    assert memory["parameter_bytes"] <= memory["peak_device_allocated_start_up_bytes"]
+    assert memory["parameter_bytes"] <= memory["peak_device_allocated_warm_up_bytes"]
     assert allocated <= memory["peak_device_reserved_measured_bytes"]
     assert memory["device_used_by_process_bytes"] != 0, "not told is None, never zero"
 

@@ -16,6 +16,7 @@ from atpar.engine.devices import CpuDevice
 from atpar.engine.span import MARKS, Plan, Span, Work
 from atpar.engine.tokens import Encoded, usable_length
 from atpar.model.heads import softmax
+from stand_ins import ArrayDevice
 
 
 class QueuedDevice(CpuDevice):
@@ -90,7 +91,7 @@ def length_logits(ids, mask, _types):
 
 def span_of(texts, plan, device=None, classify=None, window=None, encode=encode_lengths):
     """Return (work, scores, phases) of a span over `texts`."""
-    device = device or FakeCpu()
+    device = device or ArrayDevice()
     scores = np.full((len(texts), 10), np.nan, np.float32)
 
     def put(rows, values):
@@ -108,19 +109,6 @@ def span_of(texts, plan, device=None, classify=None, window=None, encode=encode_
         scores,
         phases,
     )
-
-
-class FakeCpu(CpuDevice):
-    """Keeps arrays as they are, without torch."""
-
-    def __init__(self):
-        super().__init__("fake")
-
-    def upload(self, staged):
-        return staged
-
-    def download(self, tensors):
-        return lambda: list(tensors)
 
 
 def texts_of(lengths):
@@ -221,7 +209,7 @@ def slow_encoding(texts):
     return encode_lengths(texts)
 
 
-@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
 def test_only_a_queued_device_computes_while_its_next_batches_are_tokenized(device):
     device = device()
 
@@ -329,7 +317,7 @@ def test_packed_entries_lie_one_behind_the_other_by_length():
 
 
 def test_the_lengths_of_packed_entries_stay_on_the_host():
-    class Moved(FakeCpu):
+    class Moved(ArrayDevice):
         def upload(self, array):
             return array.astype(object)
 
@@ -387,7 +375,7 @@ def test_the_time_of_several_processes_is_one_clock_and_nothing_is_added():
 
 
 @pytest.mark.parametrize("entries", [1, 7, 64, 65, 1000])
-@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
 def test_marks_lead_evenly_to_the_whole_span(entries, device):
     plan = Plan(Grouping(1, order="corpus"), Padding(0))
     work, _, _ = span_of(texts_of([2] * entries), plan, device())
@@ -399,7 +387,7 @@ def test_marks_lead_evenly_to_the_whole_span(entries, device):
     assert len(steps) <= 1
 
 
-@pytest.mark.parametrize("device", [FakeCpu, QueuedDevice])
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
 def test_a_mark_pairs_entries_with_their_own_tokens(device):
     lengths = [1] * 100 + [30] * 100 + [2] * 100
     plan = Plan(Grouping(1, order="corpus"), Padding(0))

@@ -11,9 +11,10 @@ from atpar.commands import import_tariff
 from atpar.errors import AtparError
 from atpar.money.calculator import read_tariffs
 from atpar.money.importers.capacity_blocks import import_capacity_blocks
-from atpar.money.importers.common import Origin
+from atpar.money.importers.common import Origin, write_tariffs
 from atpar.money.importers.gpuhunt import import_gpuhunt
 from atpar.money.importers.skypilot import import_skypilot
+from stand_ins import CARDS, OFFERING
 
 ORIGIN = Origin(date(2026, 9, 24), "catalogue of 2026-09-24")
 
@@ -36,19 +37,6 @@ m6,4.0,16.0,,,,eu-1,eu-1a,0.19,,x86_64
 vg,4.0,16.0,A10,0.5,,eu-1,eu-1a,0.45,,x86_64
 t4,4.0,16.0,T4,1.0,,eu-1,eu-1a,,,x86_64
 """
-OFFERING = {
-    "capacityBlockOfferingId": "cb-1",
-    "instanceType": "p5.48xlarge",
-    "availabilityZone": "us-east-1a",
-    "instanceCount": 2,
-    "startDate": "2026-12-07T11:30:00Z",
-    "endDate": "2026-12-10T11:30:00Z",
-    "capacityBlockDurationHours": 72,
-    "upfrontFee": "4532.0000",
-    "currencyCode": "USD",
-    "tenancy": "default",
-}
-CARDS = {"p5.48xlarge": ("h100", 8)}
 
 
 def write(path, text):
@@ -66,6 +54,13 @@ def test_gpuhunt_prices_are_per_instance(tmp_path):
     assert found.left_out == {"no GPU": 1}
     assert all((one.priced_on, one.source) == (ORIGIN.priced_on, ORIGIN.source)
                for one in found.tariffs)  # fmt: skip
+
+
+def test_a_provider_that_looks_like_a_comment_comes_back(tmp_path):
+    [one] = import_gpuhunt(write(tmp_path / "acme.csv", GPUHUNT_OLD), ORIGIN, "#1 cloud").tariffs
+    write_tariffs(tmp_path / "out.csv", [one], "x")
+    [back] = read_tariffs(tmp_path / "out.csv")
+    assert back.provider == "#1 cloud"
 
 
 def test_older_gpuhunt_files_lack_columns_and_still_read(tmp_path):
