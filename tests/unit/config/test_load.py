@@ -1,8 +1,20 @@
 """The configuration is checked whole, and every fault is said in words a person can act on."""
 
+import re
+import shlex
+from typing import get_args
+
 import pytest
 
-from atpar.config.load import load_plan
+from atpar.calendar.tasks import Task
+from atpar.config.base import Model
+from atpar.config.campaign import Campaign
+from atpar.config.exclusions import Exclusion
+from atpar.config.expenses import Expense
+from atpar.config.load import check, load_plan
+from atpar.config.offers import Offer
+from atpar.config.overrides import with_overrides
+from atpar.config.variants import Variant
 from atpar.errors import AtparError
 
 VARIANTS = "variant\tbatch_size\tprecision\nb1\t1\t\nb8\t8\tbf16\n"
@@ -131,6 +143,12 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
             },
             ["label_map maps labels", "`number`"],
         ),
+        (
+            {"corpus": {"files": ["a"], "columns": {"label": None}, "label_map": {"a": "b"}}},
+            ["corpus: label_map maps labels", "columns.label is null"],
+        ),
+        ({"here": ["node", "node"]}, ["here names 'node' twice"]),
+        ({"here": ["node", "all"]}, ["here lists 'all'", "stands alone: here: all"]),
     ],
 )
 def test_each_fault_is_named_with_its_remedy(folder, changes, said):
@@ -196,6 +214,86 @@ def test_a_fault_in_a_table_names_file_and_line(folder, table, said):
     message = refusal(folder)
     for part in ["config/variants.tsv", *said]:
         assert part in message, message
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_only_a_line_feed_ends_a_row(folder, mark, end):
+    text = OFFERS.replace("acme", f"ac{mark}me").replace("\n", end)
+    (folder / "config/offers.tsv").write_bytes(text.encode())
+    assert load_plan(configuration(), folder).offer("node").provider == f"ac{mark}me"
+
+
+def test_a_cell_that_is_longer_than_any_is_refused(folder):
+    (folder / "config/offers.tsv").write_text(OFFERS.replace("acme", "a" * 200_000))
+    assert "offers.tsv, line 2: field larger than field limit" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["all", "none", "auto", "Auto"])
+def test_an_offer_that_here_could_not_name_is_refused(folder, name):
+    (folder / "config/offers.tsv").write_text(OFFERS.replace("node", name))
+    said = refusal(folder)
+    assert f"offers.tsv, line 2: offer: '{name}' can't be an offer's name" in said
+
+
+@pytest.mark.parametrize("written", ["1e999999999", "-1e-999999999", "1e21"])
+def test_a_number_beyond_all_sense_is_not_spelled_out(folder, written):
+    said = refusal(folder, protocol={"tolerance": {"reference": "b1"}, "minimum": written})
+    assert f"protocol.minimum is '{written}'" in said
+    assert len(said) < 200
+
+
+def with_pattern():
+    """Return (model, option, its description) of each option whose text has a form."""
+    models = [Campaign, Variant, Offer, Task, Expense, Exclusion]
+    found = []
+    for model in models:
+        for name, field in model.model_fields.items():
+            inner = [field.annotation, *get_args(field.annotation)]
+            models += [
+                one
+                for one in inner
+                if isinstance(one, type) and issubclass(one, Model) and one not in models
+            ]
+            if any(getattr(one, "pattern", None) for one in field.metadata):
+                found.append((model, name, field.description))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "description"), with_pattern(), ids=lambda one: getattr(one, "__name__", one)
+)
+def test_a_text_of_another_form_is_told_what_the_option_means(model, name, description):
+    with pytest.raises(AtparError) as refused:
+        check(model, {name: "\u00a7 ?"}, "here")
+    said = f"{name} is '\u00a7 ?': string should match pattern"
+    lines = [line for line in str(refused.value).splitlines() if said in line]
+    assert len(lines) == 1 and lines[0].endswith(f" ({' '.join(description.split())})")
+
+
+def test_every_pattern_is_among_them():
+    names = {name for _, name, _ in with_pattern()}
+    assert {"revision", "hub", "currency", "campaign_cap", "shared", "storage_gb", "egress_gb"} < names
+    assert {"further_terms_days", "gres", "partition", "node"} < names
+
+
+def test_a_value_of_the_command_line_is_shown_with_quotes_that_the_shell_leaves(folder):
+    arguments = ["campaign=010", "protocol={deadline: 22:30}", "here=[2026, b]"]
+    config = with_overrides(configuration(), arguments)
+    with pytest.raises(AtparError) as refused:
+        load_plan(config, folder, arguments)
+    for written in (
+        """campaign is 8: """,
+        """--config 'campaign="010"'""",
+        """--config 'protocol={deadline: "22:30"}'""",
+    ):
+        assert written in str(refused.value)
+    # What the shell makes of the arguments shown is read as text.
+    shown = re.findall(r"--config ('.*')$", str(refused.value), flags=re.MULTILINE)
+    again = with_overrides(configuration(), [word for one in shown for word in shlex.split(one)])
+    assert (again["campaign"], again["protocol"]["deadline"]) == ("010", "22:30")
+    # In a file it is as it was.
+    assert refusal(folder, campaign=8).endswith("so put it in quotes")
 
 
 def test_a_table_with_a_byte_order_mark_is_read(folder):

@@ -214,7 +214,7 @@ def test_a_key_that_nobody_asks_for_may_stand_twice(read, write):
 @pytest.mark.parametrize("name", ["c.csv", "c.jsonl"])
 def test_another_encoding_is_named(read, write, encoding, name):
     text = '{"id":"a","text":"t","label":"l"}' if "json" in name else "id,text,label\n1,a,x\n"
-    with pytest.raises(AtparError, match=rf"{name}: written as UTF-16; save it as UTF-8"):
+    with pytest.raises(AtparError, match=rf"{name}: written as UTF-16 or UTF-32; save it as UTF-8"):
         read(write(name, text.encode(encoding)))
 
 

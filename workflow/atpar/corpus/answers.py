@@ -27,7 +27,8 @@ def as_answers(
     """Return the label column as large_string, nulls kept.
 
     `columns` is the configuration's section, `first_row` the row number of the first value, `names`
-    are class names as in `as_text`. Raises AtparError for what is no label, no list of labels, no number.
+    are class names as in `as_text`. Raises AtparError for what is no label, no list of labels, no
+    number.
     """
     name, kind = columns["label"], columns.get("label_kind", "single")
     if kind == "number":

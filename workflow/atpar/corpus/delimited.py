@@ -33,7 +33,7 @@ def refuse_utf16(open_stream: OpenStream, path: str) -> None:
     with open_stream() as stream:
         start = stream.read(4)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in start:
-        raise AtparError(f"{path}: written as UTF-16; save it as UTF-8")
+        raise AtparError(f"{path}: written as UTF-16 or UTF-32; save it as UTF-8")
 
 
 def header(open_stream: OpenStream, path: str, delimiter: str, quote: str) -> list[str]:
