@@ -217,6 +217,8 @@ def to_utc(text: str, zone: str) -> dt.datetime:
         local = dt.datetime.fromisoformat(text.strip())
     except ValueError:
         raise PriceError(f"{text!r} is no date and time; write it as 2026-12-07T09:00") from None
+    if not 1970 <= local.year <= 9000:  # beyond, a zone's offset leaves what can be computed with
+        raise PriceError(f"{text!r} is in no year to rent in; write it as 2026-12-07T09:00")
     if local.tzinfo is not None:
         return local.astimezone(UTC)
     first, second = (local.replace(tzinfo=find_zone(zone), fold=fold) for fold in (0, 1))
@@ -244,7 +246,8 @@ def read_tariffs(path) -> list:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Only a line feed ends a row: a cell may hold what else str.splitlines takes for one.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
         raise PriceError(f"{path}: no such tariff file") from None
     except UnicodeDecodeError as error:
