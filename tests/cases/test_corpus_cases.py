@@ -47,31 +47,36 @@ def test_c01_words_that_look_like_missing_values_stay(read, stored, kind, column
     assert found["rows"] == len(words)
 
 
-def test_c01_only_what_is_truly_absent_is_missing(read, write, tmp_path):
+@pytest.mark.parametrize("row", [1, 2])
+def test_c01_only_what_is_truly_absent_is_missing(read, write, tmp_path, row):
     line = {"id": "a", "text": "t", "label": "x"}
     absent = {name: value for name, value in line.items() if name != "text"}
-    for second in ({**line, "id": "b", "text": None}, {**absent, "id": "b"}):
-        path = write("c.jsonl", f"{json.dumps(line)}\n{json.dumps(second)}\n")
-        with pytest.raises(AtparError, match=r"row 2, id 'b', column 'text': the text is missing"):
+    for other in ({**line, "id": "b", "text": None}, {**absent, "id": "b"}):
+        lines = [other, line] if row == 1 else [line, other]
+        path = write("c.jsonl", "".join(json.dumps(one) + "\n" for one in lines))
+        message = f"row {row}, id 'b', column 'text': the text is missing"
+        with pytest.raises(AtparError, match=message):
             read(path)
     with pytest.raises(AtparError, match=r"row 2, id 'b', column 'label': no label"):
         read(parquet(tmp_path, label=["x", None]))
 
 
+@pytest.mark.parametrize("row", [1, 2])
 @pytest.mark.parametrize("kind", ["null", "no key", "parquet", "dictionary"])
-def test_c01_absent_texts_are_taken_as_declared_and_counted(read, write, tmp_path, kind):
+def test_c01_absent_texts_are_taken_as_declared_and_counted(read, write, tmp_path, kind, row):
+    texts = ["s", None] if row == 2 else [None, "s"]
     if kind in ("parquet", "dictionary"):
-        text = pa.array(["s", None])
+        text = pa.array(texts)
         path = parquet(tmp_path, text=text.dictionary_encode() if kind == "dictionary" else text)
     else:
-        lines = [{"id": "a", "text": "s", "label": "x"}, {"id": "b", "text": None, "label": "y"}]
+        lines = [{"id": one, "text": text, "label": "x"} for one, text in zip("ab", texts)]
         if kind == "no key":
-            del lines[1]["text"]
+            del lines[row - 1]["text"]
         path = write("c.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     rows, found = read(path, policy={"missing_text": "empty", "empty_text": "accept"})
-    assert [row["text"] for row in rows] == ["s", ""]
+    assert [one["text"] for one in rows] == [text or "" for text in texts]
     assert found["policy_counts"]["missing_text"] == found["policy_counts"]["empty_text"] == 1
-    with pytest.raises(AtparError, match=r"blank text in row 2 \(id 'b'\)"):
+    with pytest.raises(AtparError, match=rf"blank text in row {row} \(id '{'ab'[row - 1]}'\)"):
         read(path, policy={"missing_text": "empty"})
 
 

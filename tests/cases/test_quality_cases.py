@@ -174,6 +174,15 @@ def test_q07_each_group_is_listed_with_its_size_and_small_ones_are_insufficient(
     assert document["option"]["verdict"] == "accepted"
 
 
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_q07_a_row_that_leaves_the_subgroup_out_has_no_value(read, write, row):
+    lines = [{"id": one, "text": "t", "label": "x", "region": "a"} for one in "012"]
+    del lines[row]["region"]
+    path = write("corpus.jsonl", "".join(json.dumps(one) + "\n" for one in lines))
+    entries, _ = read(path, columns={"subgroups": ["region"]})
+    assert [one["region"] for one in entries] == [None if n == row else "a" for n in range(3)]
+
+
 def test_q07_a_column_that_is_not_there_is_refused_and_a_misspelt_one_is_named(recorded):
     campaign = recorded(protocol={"subgroups": ["regoin"]}, columns={"region": regions(b=1)})
     campaign.add_option("b1", STEADY)

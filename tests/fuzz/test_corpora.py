@@ -106,8 +106,9 @@ def delimited(path, table, header, draw, dialect):
 def lines(_path, table, header, draw, _dialect):
     ascii_only, end = draw.choice([True, False]), draw.choice(["\n", "\r\n"])
     objects = [dict(zip(header, row, strict=True)) for row in table]
-    for one in objects[1:]:  # The first one's keys say which columns there are.
-        for name in [name for name, value in one.items() if value is None]:
+    whole = draw.choice(objects)  # A key that no object has is no column.
+    for one in objects:
+        for name in [name for name, value in one.items() if value is None and one is not whole]:
             if draw.choice([True, False]):
                 del one[name]
     return "".join(json.dumps(one, ensure_ascii=ascii_only) + end for one in objects).encode()
