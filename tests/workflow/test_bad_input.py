@@ -89,6 +89,43 @@ def time_without_quotes(workspace):
     path.write_text(path.read_text().replace("protocol:\n", "protocol:\n  deadline: 22:30\n"))
 
 
+def deadline(text, zone="UTC"):
+    return lambda workspace: workspace.configure(protocol={"deadline": text, "zone": zone})
+
+
+def misspelt_zone(workspace):
+    workspace.configure(protocol={"zone": "Europe/Pariss"})
+
+
+def key_written_twice(workspace):
+    path = workspace.folder / "small.yaml"
+    path.write_text(path.read_text() + "protocol: {repetitions: 3}\n")
+
+
+def octal_number(workspace):
+    workspace.edit("small.yaml", "repetitions: 2", "repetitions: 010")
+
+
+def braces_in_a_corpus(workspace):
+    (workspace.folder / "corpus.csv").rename(workspace.folder / "corpus {x}.csv")
+    workspace.configure(corpus={"files": ["corpus {x}.csv"]})
+
+
+def braces_in_a_model(workspace):
+    (workspace.folder / "model").rename(workspace.folder / "bert {best}")
+    workspace.configure(model={"path": "bert {best}"})
+
+
+def braces_in_a_table(workspace):
+    offers = workspace.folder / "config/demo/offers.tsv"
+    offers.rename(offers.with_name("offers {v1}.tsv"))
+    workspace.configure(tables={"offers": "config/demo/offers {v1}.tsv"})
+
+
+def missing_production(workspace):
+    workspace.configure(production={"files": ["load.csv"]})
+
+
 BROKEN = {
     "missing corpus": (missing_corpus, ["corpus.csv"]),
     "empty corpus": (empty_corpus, ["corpus.csv", "no"]),
@@ -108,6 +145,19 @@ BROKEN = {
     ),
     "broken weights": (broken_weights, ["model.safetensors"]),
     "time without quotes": (time_without_quotes, ["deadline is 1350", "quotes"]),
+    "no such month": (deadline("2026-13-01"), ["protocol.deadline: '2026-13-01' is no date"]),
+    "no such time": (deadline("2026-12-04 6pm"), ["protocol.deadline", "2026-12-07T09:00"]),
+    "skipped time": (
+        deadline("2026-03-29T02:30", "Europe/Berlin"),
+        ["protocol.deadline", "doesn't exist in Europe/Berlin"],
+    ),
+    "misspelt zone": (misspelt_zone, ["protocol.zone: 'Europe/Pariss' is no time zone"]),
+    "key written twice": (key_written_twice, ["small.yaml, lines", "'protocol' is written twice"]),
+    "octal number": (octal_number, ["small.yaml, line", "YAML reads 010 as 8"]),
+    "braces in a corpus": (braces_in_a_corpus, ["corpus.files names 'corpus {x}.csv'", "rename"]),
+    "braces in a model": (braces_in_a_model, ["model.path names 'bert {best}/", "rename"]),
+    "braces in a table": (braces_in_a_table, ["tables.offers names", "offers {v1}.tsv", "rename"]),
+    "missing production": (missing_production, ["load.csv: no such file; production.files names"]),
 }
 
 
@@ -152,3 +202,8 @@ def test_the_same_from_the_command_line(workspace):
     done = workspace.snakemake("-n", "--config", "protocol={minimum: 'high'}", expect=None)
     assert done.returncode != 0
     assert "protocol.minimum is 'high'" in done.stdout + done.stderr
+
+
+def test_a_name_on_the_command_line_is_shown_with_quotes_that_stay(workspace):
+    done = workspace.snakemake("-n", "--config", "campaign=010", expect=1)
+    assert """--config 'campaign="010"'""" in done.stdout + done.stderr
