@@ -1,5 +1,6 @@
-"""Tariff files and other tools' price lists: prices, or one clean message with file and line."""
+"""Tariff files, other tools' price lists and invoices: read, or one clean message with the file."""
 
+import csv
 import json
 from datetime import date
 from pathlib import Path
@@ -14,6 +15,7 @@ from atpar.money.importers.capacity_blocks import import_capacity_blocks
 from atpar.money.importers.common import Origin, write_tariffs
 from atpar.money.importers.gpuhunt import import_gpuhunt
 from atpar.money.importers.skypilot import import_skypilot
+from atpar.money.invoice import read_invoice, reconcile
 from atpar.money.priced import load_tariffs
 from stand_ins import CARDS, OFFERING
 
@@ -33,6 +35,11 @@ LISTS = {
         "p4,96.0,1152.0,A100,8.0,\"{'Gpus': []}\",eu-1,eu-1a,32.77,11.5\n"
         "m6,4.0,16.0,,,,eu-1,eu-1a,0.19,\n",
     ),
+}
+INVOICES = {
+    "focus": "BilledCost,BillingCurrency,Tags,ResourceId,ChargeDescription\n"
+    '12.50,USD,"{""offer"": ""b200"", ""item"": ""fee""}",x,fee\n0,USD,null,b200/1,rental\n',
+    "plain": "offer,item,amount,currency\nrtx,rental,220.00,USD\n,fee,1.50,EUR\n",
 }
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
@@ -171,3 +178,37 @@ def test_anything_as_offerings_is_read_or_refused(folder, content):
     path = folder / "blocks.json"
     path.write_text(content, encoding="utf-8")
     refused_or_read(lambda: import_capacity_blocks(path, ORIGIN, CARDS, "aws"), path)
+
+
+def reconciled(path):
+    charges = read_invoice(path)
+    for match in reconcile(charges[:1], charges):
+        assert f"{match.billed or 0:.2f}" and match.offer.casefold() is not None
+
+
+@pytest.mark.parametrize("name", INVOICES)
+@EFFORT
+@given(data=st.data())
+def test_a_changed_invoice_is_read_or_refused(folder, name, data):
+    path = folder / "invoice.csv"
+    path.write_text(damaged(data, INVOICES[name]), encoding="utf-8", newline="")
+    refused_or_read(lambda: reconciled(path), path)
+
+
+@EFFORT
+@given(content=st.binary(max_size=80), whole=st.booleans())
+def test_any_bytes_as_invoice_are_refused(folder, content, whole):
+    path = folder / "invoice.csv"
+    path.write_bytes((INVOICES["plain"].encode() if whole else b"") + content)
+    refused_or_read(lambda: reconciled(path), path)
+
+
+@EFFORT
+@given(tags=values.map(json.dumps) | text, amount=odd)
+def test_anything_as_tags_and_amount_is_read_or_refused(folder, tags, amount):
+    path = folder / "invoice.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["BilledCost", "BillingCurrency", "Tags"])
+        table.writerows([["1.50", "USD", tags], [amount, "USD", ""]])
+    refused_or_read(lambda: reconciled(path), path)

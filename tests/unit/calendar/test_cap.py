@@ -71,6 +71,43 @@ def test_disk_and_transfer_are_part_of_what_is_spent(config, tmp_path):
         check(config("76.99"))
 
 
+def state(folder, **cells):
+    """Write the offers table with further columns for offer a."""
+    (a, b), names = OFFERS.splitlines()[1:], OFFERS.splitlines()[0]
+    lines = ["\t".join([names, *cells]), "\t".join([a, *cells.values()]), b + "\t" * len(cells)]
+    (folder / "offers.tsv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("cells", "item"),
+    [({"storage_gb": "500"}, "storage"), ({"egress_gb": "50"}, "transfer out")],
+)
+def test_what_the_plan_needs_must_have_a_price_under_a_cap(config, tmp_path, cells, item):
+    state(tmp_path, **cells)
+    check(config(None))
+    with pytest.raises(AtparError, match=f"these have no price: a: {item} .*tariff has no"):
+        check(config("1000"))
+    reason = cap_reached(config("1000"), tmp_path / "results", "a", "b1", 1)
+    assert f"these have none: a: {item}" in reason
+    assert cap_reached(config("1000"), tmp_path / "results", "b", "b1", 1) is None
+
+
+def test_stopped_hours_must_have_a_price_under_a_cap(config, tmp_path):
+    night = "night\twait\t10h\tinstall\tstopped\n"
+    text = CALENDAR.replace("\tinstall\tkept", "\tnight\tkept")
+    text = text.replace("measure\t", night + "measure\t", 1)
+    (tmp_path / "calendar.tsv").write_text(text, encoding="utf-8")
+    with pytest.raises(AtparError, match="no price: a: rental: stopped"):
+        check(config("1000"))
+
+
+def test_an_expense_of_no_variant_is_refused(config, tmp_path):
+    table = "expense\tvariant\tunit_price\tgrounds\nfee\tb88\t2.50\tinvoice\n"
+    (tmp_path / "expenses.tsv").write_text(table, encoding="utf-8")
+    with pytest.raises(AtparError, match="names the variant 'b88'.*did you mean 'b8'"):
+        check(config("1000"))
+
+
 def test_a_plan_above_its_cap_is_refused_before_any_pass(config):
     with pytest.raises(AtparError, match=r"engages 72\.50 USD, more than money.campaign_cap"):
         check(config("72.49"))

@@ -55,6 +55,8 @@ def test_lots_that_are_not_offered_have_no_price():
 def test_the_rate_of_used_up_time():
     assert hourly_rate([tariff("168", 7)], 2, USD) == 2
     assert hourly_rate([tariff("168", 7), tariff("0.75")], 1, USD) == Fraction(3, 4)
+    bounded = [tariff("168", 7), tariff("0.25", max_lots=1)]
+    assert hourly_rate(bounded, 2, USD) == 2 and hourly_rate(bounded[1:], 2, USD) is None
     euros = Books("USD", {"EUR": "1.10@2026-11-30"})
     assert hourly_rate([tariff("2")], 1, euros) == 2
     assert per_million(Fraction(36), 0.001) == Decimal("10.00")

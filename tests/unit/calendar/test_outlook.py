@@ -86,7 +86,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def look(folder, production=None, tokens=None, records=(), reference=True):
+def look(folder, production=None, tokens=None, records=(), reference=True, tariffs=(TARIFF,)):
     look_ahead(
         attempts=folder / "attempts.csv",
         records=records,
@@ -96,7 +96,7 @@ def look(folder, production=None, tokens=None, records=(), reference=True):
         windows=folder / "window.csv",
         reference=reference and folder / "reference.parquet",
         model=folder / "model.json",
-        tariffs=[TARIFF],
+        tariffs=tariffs,
         production_tokens=tokens,
         forecast_table=folder / "forecast.csv",
         curves_table=folder / "breakeven.csv",
@@ -156,6 +156,22 @@ def test_the_campaign_has_its_own_line_and_a_load_that_repays_it(folder):
     assert (best["instead_of"], best["chosen"]) == ("rtx/b1", "b200/b8")
     saving = Decimal(best["saving_per_million_entries"])
     assert best["entries_that_repay"] == ceil(Fraction(2291_000_000) / Fraction(saving))
+
+
+def test_a_price_without_a_rate_is_left_out_of_the_comparison_and_named(folder):
+    euros = folder / "euros.csv"
+    euros.write_text(
+        "#tariff separator=comma decimal=point\n"
+        "provider,gpu,gpus_per_lot,billing,price,price_per,currency,priced_on,source\n"
+        "iteragpu,b200,2,hourly,0.01,lot,EUR,2026-09-24,list\n",
+        encoding="utf-8",
+    )
+    _, without = look(folder)
+    _, outlook = look(folder, tariffs=[TARIFF, euros])
+    assert outlook["cheapest_by_load"] == without["cheapest_by_load"]
+    [said] = outlook["left_out"]
+    assert said.startswith("b200: its hourly price in EUR") and "euros.csv, line 3" in said
+    assert without["left_out"] == []
 
 
 def test_without_the_corpus_at_hand_there_are_curves_and_no_forecast(folder):

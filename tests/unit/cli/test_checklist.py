@@ -56,7 +56,7 @@ def test_before_the_rental_only_what_is_stated_is_known(capsys):
     assert found["GPU count"] == "- [x] GPU count: two GPUs (tariff)"
     assert "2071.00 USD for 1 lot, 7 days (catalogue, 2026-09-24)" in found["price"]
     assert "5 h, from Mon 2026-12-07 09:00 UTC" in found["window needed"]
-    assert "2026-12-11T18:00" in found["deadline"]
+    assert "Fri 2026-12-11 18:00 UTC" in found["deadline"]
     wanted = ("GPU memory", "region", "driver", "in stock for the window", "at expiry", "tax",
               "does data go with the instance?", "support", "disk needed")  # fmt: skip
     for name in wanted:
@@ -130,7 +130,7 @@ def test_without_any_configuration_the_missing_file_is_named(capsys):
 def test_hourly_billing_asks_when_it_starts_and_stops():
     tariff = Tariff(
         "acme", "a100", 1, "hourly", Decimal("2.50"), "gpu", "USD", date(2026, 9, 24), "list",
-        step_s=60, billed_from="boot",
+        step_s=60, billed_from="boot", stopped_per_hour=Decimal("0.10"),
     )  # fmt: skip
     offer = Offer(offer="a", provider="acme", gpu="a100", billing="hourly", lots=2)
     found = points(render_checklist("a", checklist_points(offer, tariff, None, {}, {})))
@@ -138,4 +138,5 @@ def test_hourly_billing_asks_when_it_starts_and_stops():
     assert found["billing starts"] == "- [x] billing starts: boot (tariff)"
     assert found["billing ends"].startswith("- [ ]")
     assert found["rounding"] == "- [x] rounding: 60 s (tariff)"
-    assert found["price while stopped"].startswith("- [ ]")
+    assert found["least that is billed"].startswith("- [ ]")
+    assert "0.20 USD an hour for 2 lots" in found["price while stopped"]

@@ -186,6 +186,40 @@ def test_nothing_is_extended_by_itself():
     ]
 
 
+def test_a_package_that_covers_is_said_to_and_nothing_is_cut():
+    lines = calculator.alternatives([package(7, "110.00"), package(3, "60.00")], 1, hours(96))
+    assert lines == [
+        "2 periods of 3 days of acme a100, priced one by one: 2 x 60.00 = 120.00 USD",
+        "the 7-day package of acme a100 covers it: 110.00 USD",
+    ]
+
+
+@pytest.mark.parametrize("bounds", [{"min_lots": 2}, {"max_lots": 1}])
+def test_what_is_not_offered_in_so_many_lots_is_no_alternative(bounds):
+    offered = [tariff(), package(3, "60.00"), package(7, "110.00", **bounds)]
+    lots = 1 if "min_lots" in bounds else 2
+    periods, cut = calculator.alternatives(offered, lots, hours(96))
+    assert periods.startswith("2 periods of 3 days")
+    assert cut.startswith("cut 24 h") and "3-day" in cut
+    assert calculator.alternatives([package(7, **bounds)], lots, hours(96)) == []
+
+
+def test_a_window_that_nothing_is_offered_for_says_so(capsys, tmp_path):
+    path = tmp_path / "tariff.csv"
+    path.write_text(
+        "#tariff separator=comma decimal=point\n"
+        "provider,gpu,gpus_per_lot,billing,term_days,price,price_per,currency,min_lots,priced_on,"
+        "source\nacme,a100,1,package,7,110.00,lot,USD,2,2026-09-24,list\n"
+        "acme,a100,1,hourly,,2.00,lot,USD,2,2026-09-24,list\n",
+        encoding="utf-8",
+    )
+    words = ["--gpu", "a100", "--window", "96h", "--tariff", str(path)]
+    assert calculator.main(words) == 0
+    assert "nothing is offered in so many lots" in capsys.readouterr().out
+    assert calculator.main([*words, "--lots", "2"]) == 0
+    assert "nothing is offered" not in capsys.readouterr().out
+
+
 prices = st.decimals("0", "1000", places=4)
 
 
@@ -263,6 +297,10 @@ def test_no_cost_per_result_is_invented(capsys, known_tariff):
         ("--gpu h100 --days 7", "known: b200 (iteragpu), rtx-4090 (iteragpu)"),
         ("--gpu b200 --days 3", "known days: 7"),
         ("--gpu b200", "known for b200: 7"),
+        ("--gpu b200 --days seven", "--days is 'seven'; write a number of days as 7"),
+        ("--gpu b200 --days nan", "--days is 'nan'"),
+        ("--gpu b200 --days 1e9999999", "--days is '1e9999999'"),
+        ("--gpu b200 --window 99999999999d", "is too long"),
         ("--gpu b200 --days 7 --lots 0", "--lots must be at least 1"),
         ("--gpu b200 --days 7 --accepted-results -1", "can't be negative"),
         ("--gpu b200 --window 96h --accepted-results 1", "needs --days"),

@@ -119,6 +119,70 @@ def test_an_unreadable_invoice_is_refused_by_its_row(tmp_path, row, header, mess
         read_invoice(invoice(tmp_path, row, header=header))
 
 
+@pytest.mark.parametrize("tags", ["", "null", "[]", '"{""team"": 7}"', '"{""offer"": null}"'])
+def test_tags_that_name_nothing_leave_it_to_the_other_columns(ledger, tmp_path, tags):
+    header = "BilledCost,BillingCurrency,Tags,ResourceId,ChargeDescription"
+    path = invoice(tmp_path, f"2071.00,USD,{tags},b200/node-1,rental", header=header)
+    assert statuses(ledger, path)["b200", "rental"] == "matches"
+
+
+def test_a_number_as_a_tag_is_a_name(tmp_path):
+    header = "BilledCost,BillingCurrency,Tags"
+    path = invoice(tmp_path, '1.00,USD,"{""offer"": 7, ""item"": 2.5}"', header=header)
+    [charge] = read_invoice(path)
+    assert charge.key == ("7", "2.5")
+
+
+@pytest.mark.parametrize(
+    "tags", ["7", "true", "[1]", '"""x"""', '"{""offer"": {}}"', '"{""item"": [1]}"', "9" * 5000]
+)
+def test_tags_that_are_no_names_are_refused(tmp_path, tags):
+    header = "BilledCost,BillingCurrency,Tags"
+    with pytest.raises(AtparError, match="row 2: Tags is"):
+        read_invoice(invoice(tmp_path, f"1.00,USD,{tags}", header=header))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("offer,item,amount,currency\nrtx,Gebühr,1.00,USD\n".encode("cp1252"), "not UTF-8"),
+        ("offer,item,amount,currency\nrtx,fee,1.00,USD\n".encode("utf-16"), "not UTF-8"),
+        (b"offer,item,amount,currency\nrtx,fee,1,234.50,USD\n", "line 2: more cells"),
+        (b'offer,item,amount,currency\nrtx,"' + b"x" * 140_000 + b'",1,USD\n', "no CSV"),
+        (b"offer,item,amount,currency\nrtx,fee,1e999999,USD\n", "row 2: the amount is"),
+    ],
+    ids=["cp1252", "utf-16", "thousands", "huge", "exponent"],
+)
+def test_an_export_that_is_no_csv_in_utf8_is_one_message(
+    ledger, tmp_path, capsys, content, message
+):
+    path = tmp_path / "invoice.csv"
+    path.write_bytes(content)
+    assert main(["reconcile", str(path), "--ledger", str(ledger)]) == 2
+    said = capsys.readouterr().err
+    assert message in said and str(path) in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--tolerance", "nan"], "--tolerance is 'nan'; write it as 0.01"),
+        (["--tolerance", "inf"], "--tolerance is 'inf'"),
+        (["--tolerance=-1"], "--tolerance is '-1'"),
+        (["--ledger", "."], ".: no such ledger"),
+        (["--ledger", "invoice.csv"], "row 2: offer, item or currency is empty"),
+    ],
+)
+def test_a_bad_question_about_an_invoice_is_one_message(
+    ledger, tmp_path, monkeypatch, capsys, words, message
+):
+    monkeypatch.chdir(tmp_path)
+    path = invoice(tmp_path, ",fee,1.00,USD")
+    assert main(["reconcile", str(path), "--ledger", str(ledger), *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
 def test_the_command_ends_with_1_if_anything_is_off(ledger, tmp_path, capsys):
     ledger.write_text("offer,variant,item,amount,currency\na,,rental: x,5.00,USD\n", "utf-8")
     path = invoice(tmp_path, "a,rental,5.00,USD")

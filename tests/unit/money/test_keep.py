@@ -187,6 +187,72 @@ def test_the_ledger_as_focus_rows_adds_up_to_the_same_amounts(folder):
     assert unused["EffectiveCost"] == tail["amount"]
 
 
+def test_a_window_across_the_end_of_a_month_is_billed_until_the_month_in_which_it_ends(folder):
+    write(
+        folder,
+        tasks=TASKS.replace("2026-12-07T09:00", "2026-11-30T21:00"),
+        attempts=ATTEMPTS.replace("2026-12-07T1", "2026-11-30T2"),
+    )
+    plan(folder)
+    keep(folder)
+    first = rows(folder / "focus.csv")[0]
+    assert first["BillingPeriodStart"] == "2026-11-01T00:00:00Z"
+    assert first["ChargePeriodEnd"] > "2026-12-01"
+    assert first["BillingPeriodEnd"] == "2027-01-01T00:00:00Z"
+
+
+def test_a_list_price_in_another_currency_is_left_empty(folder):
+    plan(folder)
+    text = (TARIFFS / "iteragpu-2026-09-24.csv").read_text(encoding="utf-8")
+    euros = folder / "euros.csv"
+    euros.write_text(text.replace("USD", "EUR"), "utf-8")
+    write(folder, expenses="expense\tunit_price\tcurrency\tgrounds\nfee\t3.00\tUSD\tx\n")
+    ledger, _, _ = keep(folder, [euros], rates={"EUR": "2@2026-11-30"})
+    purchase, *usages = rows(folder / "focus.csv")
+    assert (purchase["BilledCost"], purchase["ListUnitPrice"]) == ("440.00", "")
+    assert [row["ListUnitPrice"] for row in usages if row["ServiceName"] == "fee"] == ["3.00"]
+    [fee] = [row for row in ledger if row["item"] == "fee"]
+    assert (fee["unit_price"], fee["unit_price_currency"]) == ("3.00", "USD")
+
+
+HOURLY = """#tariff separator=comma decimal=point
+provider,gpu,gpus_per_lot,billing,price,price_per,currency,stopped_per_hour,priced_on,source
+iteragpu,rtx-4090,1,hourly,1.00,lot,USD,{stopped},2026-11-24,list
+"""
+BY_THE_HOUR = {"offer": "rtx", "provider": "iteragpu", "gpu": "rtx-4090", "lots": 2,
+               "billing": "hourly"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("stopped", "amount"), [("0.05", "10.00"), ("", "")])
+def test_what_is_engaged_includes_stopped_time_as_the_candidate_and_the_balance_do(
+    folder, stopped, amount
+):
+    write(folder, tariff=HOURLY.format(stopped=stopped), tasks=TASKS.replace(
+        "export\twork\t1h\tmeasure\t\t\tkept",
+        "night\twait\t10h\tmeasure\t\t\tstopped\nexport\twork\t1h\tnight\t\t\tkept",
+    ))  # fmt: skip
+    plan(folder)
+    _, balance, packages = keep(folder, [folder / "tariff"], offers=[BY_THE_HOUR])
+    engaged, *candidates = packages
+    # 4.5 h of work and 10 h stopped, each for two lots.
+    assert (engaged["kind"], engaged["amount"]) == ("engaged", amount)
+    assert [one["amount"] for one in candidates] == ([amount] if amount else [])
+    assert balance[0]["engaged_amount"] == (amount or "9.00")
+    assert f"10 h stopped: {'1.00 USD' if amount else 'at a price'}" in engaged["text"]
+    assert "no billing step and no minimum" in balance[0]["engaged_reason"]
+
+
+def test_time_inside_the_window_that_does_not_need_the_rental_is_told(folder):
+    write(folder, tasks=TASKS.replace(
+        "export\twork\t1h\tmeasure\t\t\tkept",
+        "wait\twait\t3h\tmeasure\t\t\treleased\nexport\twork\t1h\twait\t\t\tkept",
+    ))  # fmt: skip
+    _, windows = plan(folder)
+    assert windows["rtx"]["released_h"] == "3.000000"
+    _, balance, _ = keep(folder)
+    assert "3 h inside the window" in balance[0]["engaged_reason"]
+
+
 def test_an_invoice_of_the_same_rows_matches_the_ledger(folder, capsys):
     plan(folder)
     keep(folder)

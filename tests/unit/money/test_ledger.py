@@ -88,6 +88,32 @@ def test_stopped_time_without_a_price_is_a_gap(price, hourly_offer, hour):
     assert amounts(ledger_rows([rental], {}, [], USD))[STOPPED, ""] == Decimal("2.40")
 
 
+def test_an_amount_is_the_quantity_times_the_unit_price_in_its_own_currency(
+    price, hourly_offer, hour
+):
+    tariff = price(
+        currency="EUR",
+        stopped_per_hour=Decimal("0.05"),
+        storage_per_gb_month=Decimal("0.10"),
+        egress_per_gb=Decimal("0.09"),
+    )
+    offer = hourly_offer(lots=2, storage_gb="100", egress_gb="50")
+    fee = Expense(expense="fee", quantity="3", unit_price="1.50", currency="GBP", grounds="x")
+    rates = {"EUR": "2@2026-11-30", "GBP": "3@2026-11-30"}
+    rows = ledger_rows(
+        [engage(offer, [tariff], 778 * hour, 48 * hour)], {}, [fee], Books("USD", rates)
+    )
+    priced = {row["item"]: row for row in rows if row.get("unit_price")}
+    assert {item: row["unit_price_currency"] for item, row in priced.items()} == {
+        STOPPED: "EUR", STORAGE: "EUR", TRANSFER: "EUR", "fee": "GBP",
+    }  # fmt: skip
+    for row in priced.values():
+        worth = 3 if row["unit_price_currency"] == "GBP" else 2
+        exact = Decimal(row["quantity"]) * Decimal(row["unit_price"]) * worth
+        assert row["amount"] == pytest.approx(exact, abs=Decimal("0.005")), row["item"]
+    assert (priced[STOPPED]["quantity"], priced[STOPPED]["unit"]) == ("96.000000", "lot-h")
+
+
 def test_an_expense_that_only_one_offer_states_is_a_gap_for_the_other(known_prices, rtx_4090, b200,
                                                                      hour):  # fmt: skip
     fee = Expense(expense="bank-fee", offer="rtx", unit_price="12.50", grounds="invoice")

@@ -51,6 +51,27 @@ def test_two_prices_are_told_apart_by_article_or_region_only(price, hourly_offer
     assert one.price == 2
 
 
+def test_a_second_price_in_another_currency_is_a_doubt_too(price, hourly_offer):
+    prices = [price("2.00", region="us"), price("2.50", region="eu", currency="EUR")]
+    with pytest.raises(AtparError, match="two prices fit"):
+        engaged_tariffs(hourly_offer(), prices)
+
+
+def test_the_cheapest_package_is_not_told_between_currencies(price):
+    offer = Offer(offer="a", provider="acme", gpu="a100")
+    prices = [price("100.00", 3), price("500.00", 7, currency="EUR")]
+    with pytest.raises(AtparError, match="in USD .* and in EUR .* name the `term_days`"):
+        engaged_tariffs(offer, prices)
+    [one] = engaged_tariffs(offer.model_copy(update={"term_days": 7}), prices)
+    assert one.currency == "EUR"
+
+
+def test_further_terms_are_checked_before_any_pass(price):
+    offer = Offer(offer="a", provider="acme", gpu="a100", term_days=7, further_terms_days="3,5")
+    with pytest.raises(AtparError, match="further_terms_days names 5 days, which has no price"):
+        check_offers_priced(plan_of(offer), [price("70.00", 7), price("40.00", 3)])
+
+
 def test_lots_that_are_not_offered_are_refused(price, hourly_offer):
     with pytest.raises(AtparError, match="from 1 to 2"):
         engaged_tariffs(hourly_offer(lots=3), [price(max_lots=2)])
@@ -63,6 +84,13 @@ def test_another_currency_needs_a_dated_rate(price, hourly_offer):
     check_offers_priced(plan_of(hourly_offer(), rates={"EUR": "1.08@2026-11-30"}), prices)
 
 
+def test_every_rate_that_is_given_is_readable(known_prices, rtx_4090, price, hourly_offer):
+    with pytest.raises(AtparError, match=r"money\.rates\.EUR is '1\.08'; write a rate and its date"):
+        check_offers_priced(plan_of(hourly_offer(), rates={"EUR": "1.08"}), [price(currency="EUR")])
+    with pytest.raises(AtparError, match=r"money\.rates\.GBP"):
+        check_offers_priced(plan_of(rtx_4090, rates={"GBP": "1,2@2026-11-30"}), known_prices)
+
+
 def test_old_prices_are_flagged_with_their_age(known_prices):
     day = known_prices[0].priced_on.replace(month=12, day=24)
     assert old_prices(known_prices, day, 91) == []
@@ -71,7 +99,7 @@ def test_old_prices_are_flagged_with_their_age(known_prices):
 
 def test_the_dry_run_imports_nothing_heavy():
     code = (
-        "import sys, atpar.calendar.planned, atpar.money.priced; "
+        "import sys, atpar.calendar.planned, atpar.calendar.cap, atpar.money.expenses; "
         "print(sorted({'pandas', 'numpy', 'pandera', 'scipy', 'altair', 'icalendar'} "
         "& set(sys.modules)))"
     )

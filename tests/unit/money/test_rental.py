@@ -45,6 +45,23 @@ def test_a_stated_term_that_is_too_short_is_paid_and_said(known_prices, rtx_4090
     assert "exceeds the 168 h" in rental.reason and "2 x 220.00" in rental.reason
 
 
+def test_a_longer_package_that_covers_is_named_where_the_stated_term_is_too_short(price, hour):
+    offer = Offer(offer="a", provider="acme", gpu="a100", term_days=3)
+    rental = engage(offer, [price("60.00", 3), price("110.00", 7)], 96 * hour)
+    assert (rental.amount, rental.covers) == (Decimal("60.00"), False)
+    assert "the 7-day package of acme a100 covers it: 110.00 USD" in rental.reason
+    assert "cut" not in rental.reason and "1 periods" not in rental.reason
+
+
+def test_what_is_not_offered_in_so_many_lots_is_passed_over(price, hour):
+    offer = Offer(offer="a", provider="acme", gpu="a100", term_days=3)
+    prices = [price("60.00", 3), price("110.00", 7, min_lots=2), price("2.00")]
+    assert "7 days" not in engage(offer, prices, 96 * hour).reason
+    cheapest = offer.model_copy(update={"term_days": None})
+    assert engage(cheapest, prices, 48 * hour).amount == Decimal("60.00")
+    assert engage(cheapest, prices, 96 * hour).amount is None
+
+
 def test_further_periods_are_engaged_only_as_stated(price, hour):
     prices = [price("70.00", 7), price("40.00", 3)]
     offer = Offer(offer="a", provider="acme", gpu="a100", lots=2, term_days=7,
@@ -53,6 +70,10 @@ def test_further_periods_are_engaged_only_as_stated(price, hour):
     assert (rental.amount, rental.covers, rental.unused) == (Decimal("300.00"), True, 12 * hour)
     with pytest.raises(AtparError, match="names 5 days"):
         engage(offer.model_copy(update={"further_terms_days": "5"}), prices, hour)
+    with pytest.raises(AtparError, match="2 lots of a100"):
+        engage(offer, [prices[0], price("40.00", 3, max_lots=1)], hour)
+    with pytest.raises(AtparError, match="one currency is engaged"):
+        engage(offer, [prices[0], price("40.00", 3, currency="EUR")], hour)
 
 
 def test_hourly_billing_pays_running_and_stopped_time(price, hourly_offer, hour):
@@ -61,9 +82,11 @@ def test_hourly_billing_pays_running_and_stopped_time(price, hourly_offer, hour)
     rental = engage(hourly_offer(lots=2), [tariff], 20.5 * hour, 10 * hour)
     assert rental.amount == Decimal("176.00")  # 8 GPUs x 11 billed hours x 2.00
     assert rental.stopped_amount == Decimal("2.00")
-    assert rental.unused == hour / 2
+    assert (rental.unused, rental.total) == (hour / 2, Decimal("178.00"))
+    assert "rounded up once, all of it together, to 3600 s" in rental.grounds
     unknown = engage(hourly_offer(), [price()], 20 * hour, 10 * hour)
     assert (unknown.amount, unknown.stopped_amount) == (Decimal("10.00"), None)  # K08
+    assert unknown.total is None
 
 
 def test_the_number_of_lots_is_checked(price, hourly_offer, hour):

@@ -136,7 +136,7 @@ def look_ahead(
 def _without_rate(known: Mapping[str, Sequence[Tariff]], books: Books) -> list[str]:
     """Return a sentence for each price that can't be compared, because its currency has no rate."""
     return [
-        f"{name}: a {one.billing} price in {one.currency} ({one.where}) is left out, because "
+        f"{name}: its {one.billing} price in {one.currency} ({one.where}) is left out, because "
         f"money.rates has no rate of {one.currency}"
         for name, own in known.items()
         for one in own

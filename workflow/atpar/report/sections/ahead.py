@@ -54,6 +54,8 @@ def ahead_section(material: Material) -> Section:
     if figure := _curves(material, currency):
         blocks.append(figure)
     blocks.append(_cheapest(outlook, currency))
+    if outlook.get("left_out"):
+        blocks.append(Listing(outlook["left_out"], "Prices left out of the comparison"))
     if outlook.get("load"):
         blocks.append(_forecast(material, outlook["load"]))
     deciding = _deciding(decision, outlook)
