@@ -50,16 +50,18 @@ def keys_in(open_stream: OpenStream, path: str, wanted: list[str]) -> list[str]:
     """
     refuse_utf16(open_stream, path)
     found: dict[str, None] = {}
-    sought = set(wanted)
+    sought = {name: _spelling(name) for name in wanted}
     any_row = False
 
     def may_tell(line: bytes) -> bool:
-        return not any_row or _may_hold(line, sought)
+        # The first row, and one that may hold a key that is sought: an escape could spell any.
+        return not any_row or b"\\u" in line or any(one in line for one in sought.values())
 
     for _, row, _ in _rows(open_stream, path, may_tell):
         any_row = True
         found |= dict.fromkeys(row)
-        sought -= found.keys()
+        for name in sought.keys() & found.keys():
+            del sought[name]
         if not sought:
             break
     if not any_row:
@@ -67,12 +69,11 @@ def keys_in(open_stream: OpenStream, path: str, wanted: list[str]) -> list[str]:
     return list(found)
 
 
-def _may_hold(line: bytes, names: set[str]) -> bool:
-    """Return whether a line may spell one of the names; escapes could spell any."""
-    return b"\\u" in line or any(
-        json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass") in line or set(name) & _ESCAPED
-        for name in names
-    )
+def _spelling(key: str) -> bytes:
+    """Return how a line spells a key, escapes by number aside; nothing if there are several ways."""
+    if set(key) & _ESCAPED:
+        return b""
+    return json.dumps(key, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def read_lines(
