@@ -301,7 +301,7 @@ HOUR = ("measure", "passes", "1h", "", "2026-12-07T09:00", "", "kept")
 def test_k09_fifty_gigabytes_of_deliverables_are_priced_or_left_out_by_name(case, cells, amount):
     case.calendar(HOUR)
     ledger, balance = case.ledger(
-        case.tariff("5.00", **cells), billing="hourly", storage_gb="0", egress_gb="50"
+        case.tariff("5.00", step_s=3600, **cells), billing="hourly", storage_gb="0", egress_gb="50"
     )
     row = ledger["transfer out"]
     assert row["amount"] == amount

@@ -238,10 +238,10 @@ def expense_rows(offer: Offer, expenses: Iterable[Expense], books: Books) -> lis
                 source=one.source,
             )
         )
-    stated = {one.expense for one in own}
-    for name in dict.fromkeys(one.expense for one in expenses):
-        if name not in stated:
-            others = sorted({str(one.offer) for one in expenses if one.expense == name})
+    stated = {one.expense.lower() for one in own}
+    for name, same in _by_name(expenses).items():
+        if name.lower() not in stated:
+            others = sorted({str(one.offer) for one in same})
             reason = (
                 f"stated for {', '.join(others)} and not for this offer; if it costs nothing "
                 "here, state 0 with its grounds in the expenses table"
@@ -259,6 +259,14 @@ def of_offer(expenses: Iterable[Expense], offer: str) -> list[Expense]:
         for one in expenses
         if one.offer == offer or (one.offer is None and _paid_for(one) not in own)
     ]
+
+
+def _by_name(expenses: Iterable[Expense]) -> dict[str, list[Expense]]:
+    """Return the expenses by their names, which differ ignoring case."""
+    named: dict[str, list[Expense]] = {}
+    for one in expenses:
+        named.setdefault(one.expense.lower(), []).append(one)
+    return {same[0].expense: same for same in named.values()}
 
 
 def _paid_for(expense: Expense) -> tuple[str, str | None]:
