@@ -10,9 +10,7 @@ from atpar.corpus.sources import corpus_files
 try:
     CORPUS_FILES = literal("corpus.files", corpus_files(CAMPAIGN.corpus.files))
     stated = CAMPAIGN.production.files if CAMPAIGN.production else None
-    PRODUCTION_FILES = literal(
-        "production.files", corpus_files(stated or [], "production.files")
-    )
+    PRODUCTION_FILES = literal("production.files", corpus_files(stated or [], "production.files"))
 except AtparError as error:
     raise WorkflowError(str(error)) from None
 

@@ -202,8 +202,7 @@ def test_a_missing_part_is_named(folder):
         ("variant\tbatch_size\nb 1\t1\n", ["line 2", "'b 1' can't be a name"]),
         ("variant\tbatch_size\trecovers\nb1\t1\tb9\n", ["'b9'", "no variant"]),
         (
-            "variant\tbatch_size\trecovers\tresume\n"
-            "b1\t1\t\t\nb2\t1\tb1\ttrue\nb3\t1\tb2\ttrue\n",
+            "variant\tbatch_size\trecovers\tresume\nb1\t1\t\t\nb2\t1\tb1\ttrue\nb3\t1\tb2\ttrue\n",
             ["'b3' resumes 'b2'", "resume the first"],
         ),
         ("# comment\n\nvariant\tbatch_size\n# more\nb1\tmany\n", ["line 5"]),
@@ -273,7 +272,15 @@ def test_a_text_of_another_form_is_told_what_the_option_means(model, name, descr
 
 def test_every_pattern_is_among_them():
     names = {name for _, name, _ in with_pattern()}
-    assert {"revision", "hub", "currency", "campaign_cap", "shared", "storage_gb", "egress_gb"} < names
+    assert {
+        "revision",
+        "hub",
+        "currency",
+        "campaign_cap",
+        "shared",
+        "storage_gb",
+        "egress_gb",
+    } < names
     assert {"further_terms_days", "gres", "partition", "node"} < names
 
 

@@ -171,7 +171,9 @@ def test_a_key_that_the_first_row_leaves_out_is_a_missing_value(read, write, key
 
 @pytest.mark.parametrize("value", ["x", 7])
 def test_a_subgroup_that_the_first_row_leaves_out_has_no_value_there(read, write, value):
-    rows, _ = read(write("c.jsonl", without("g\u00e9", **{"g\u00e9": value})), subgroups=["g\u00e9"])
+    rows, _ = read(
+        write("c.jsonl", without("g\u00e9", **{"g\u00e9": value})), subgroups=["g\u00e9"]
+    )
     assert [row["g\u00e9"] for row in rows] == [None, str(value)]
 
 

@@ -82,9 +82,7 @@ class Plan:
         return {offer.offer: offer for offer in self.offers}
 
 
-def load_plan(
-    config: Mapping[str, Any], folder: Path = Path(), given: Sequence[str] = ()
-) -> Plan:
+def load_plan(config: Mapping[str, Any], folder: Path = Path(), given: Sequence[str] = ()) -> Plan:
     """Check the merged configuration and read its tables, paths relative to `folder`.
 
     `given` are the arguments of `--config` that were merged over it, for messages. Raises

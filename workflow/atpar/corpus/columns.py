@@ -23,9 +23,9 @@ def as_text(
 ) -> pa.Array:
     """Return a column as large_string, nulls kept.
 
-    `rows` is the row number of its first value, or that of each, for messages; `names` are the class names
-    of an integer column that stores indices (Hugging Face ClassLabel; -1 means no label).
-    Raises AtparError for a kind of value that has no exact spelling, and for invalid UTF-8.
+    `rows` is the row number of its first value, or that of each, for messages; `names` are the
+    class names of an integer column that stores indices (Hugging Face ClassLabel; -1 means no
+    label). Raises AtparError for a kind of value that has no exact spelling, and for invalid UTF-8.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -65,9 +65,7 @@ def _row(rows: int | Sequence[int], place: int) -> int:
     return rows + place if isinstance(rows, int) else rows[place]
 
 
-def _valid_utf8(
-    column: pa.Array, name: str, path: str, rows: int | Sequence[int]
-) -> pa.Array:
+def _valid_utf8(column: pa.Array, name: str, path: str, rows: int | Sequence[int]) -> pa.Array:
     """Return text or bytes as large_string; name the first row that isn't UTF-8."""
     try:
         text = column.cast(pa.large_binary()).cast(TEXT)
@@ -76,7 +74,7 @@ def _valid_utf8(
             try:
                 (value or b"").decode("utf-8")
             except UnicodeDecodeError as error:
-                half = value[error.start : error.start + 2] >= b"\xed\xa0"
+                half = b"\xed\xa0" <= value[error.start : error.start + 2] <= b"\xed\xbf"
                 raise AtparError(
                     f"{path}, row {_row(rows, place)}, column {name!r}: byte {error.start} is "
                     + (

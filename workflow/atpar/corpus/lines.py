@@ -70,7 +70,7 @@ def keys_in(open_stream: OpenStream, path: str, wanted: list[str]) -> list[str]:
 
 
 def _spelling(key: str) -> bytes:
-    """Return how a line spells a key, escapes by number aside; nothing if there are several ways."""
+    """Return how a line spells a key, escapes by number aside; b"" where there are several ways."""
     if set(key) & _ESCAPED:
         return b""
     return json.dumps(key, ensure_ascii=False).encode("utf-8", "surrogatepass")

@@ -48,8 +48,7 @@ def corpus_files(entries: list[str], option: str = "corpus.files") -> list[str]:
             beside = [one.name for one in path.parent.glob("*")] if path.parent.is_dir() else []
             hint = "; " + did_you_mean(path.name, beside) if beside else ""
             raise AtparError(
-                f"{path}: no such file; {option} names it, relative to the working "
-                f"directory{hint}"
+                f"{path}: no such file; {option} names it, relative to the working directory{hint}"
             )
     return paths
 
