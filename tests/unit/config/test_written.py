@@ -72,7 +72,7 @@ def test_the_rest_is_left_to_those_who_read_it(tmp_path, text):
     refuse_odd_numbers(written)
 
 
-def test_the_command_line_is_read_as_strictly(tmp_path):
+def test_the_command_line_is_read_as_strictly():
     with pytest.raises(AtparError, match=r"--config p={a: 1, a: 2}, lines 1 and 1: 'a' is"):
         refuse_repeated_keys(as_written([], ["ok=1", "p={a: 1, a: 2}"]))
     with pytest.raises(AtparError, match=r"--config n=010, line 1: YAML reads 010 as 8"):

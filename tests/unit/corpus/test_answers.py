@@ -98,7 +98,7 @@ def test_fractions_are_labels_in_no_format(read, write, tmp_path, label):
     with pytest.raises(AtparError, match="holds double, which has no single spelling"):
         read(stored, **SEVERAL)
     for path in (jsonl(write, [f"[{label}]"]), write("c.csv", f"id,text,label\n1,x,[{label}]\n")):
-        with pytest.raises(AtparError, match="row 1, column 'label'.*something else than labels"):
+        with pytest.raises(AtparError, match=r"row 1, column 'label'.*something else than labels"):
             read(path, **SEVERAL)
 
 
@@ -121,7 +121,7 @@ def test_lists_of_class_indices_give_the_stored_names(read, tmp_path, feature):
     with pytest.raises(AtparError, match="row 3, column 'label': class index 2"):
         read(outside, **SEVERAL)
     absent = saved(tmp_path / "third", pa.array([[1, 0], [0, -1], []]), feature)
-    with pytest.raises(AtparError, match="row 2, column 'label'.*something else than labels"):
+    with pytest.raises(AtparError, match=r"row 2, column 'label'.*something else than labels"):
         read(absent, **SEVERAL)
 
 
