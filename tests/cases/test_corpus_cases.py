@@ -69,7 +69,7 @@ def test_c01_absent_texts_are_taken_as_declared_and_counted(read, write, tmp_pat
         text = pa.array(texts)
         path = parquet(tmp_path, text=text.dictionary_encode() if kind == "dictionary" else text)
     else:
-        lines = [{"id": one, "text": text, "label": "x"} for one, text in zip("ab", texts)]
+        lines = [{"id": one, "text": text, "label": "x"} for one, text in zip("ab", texts, strict=True)]
         if kind == "no key":
             del lines[row - 1]["text"]
         path = write("c.jsonl", "".join(json.dumps(line) + "\n" for line in lines))

@@ -201,15 +201,16 @@ def json_bytes(value):
 def write_bytes(path, values):
     """Write one text after another, each as bytes, under the ids 0, 1, ..."""
     ids = [b"%d" % number for number in range(len(values))]
+    numbered = list(zip(ids, values, strict=True))
     if path.suffix == ".parquet":
         columns = [pa.array(some, pa.binary()) for some in (ids, values, [b"x"] * len(ids))]
         pq.write_table(pa.table(columns, list(NAMES)), path)
     elif path.suffix == ".jsonl":
         row = b'{"id": "%s", "text": %s, "label": "x"}\n'
-        path.write_bytes(b"".join(row % (n, json_bytes(one)) for n, one in zip(ids, values)))
+        path.write_bytes(b"".join(row % (n, json_bytes(one)) for n, one in numbered))
     else:
         comma = b"\t" if path.suffix == ".tsv" else b","
-        written = [comma.join([n, cell_in_quotes(one), b"x"]) for n, one in zip(ids, values)]
+        written = [comma.join([n, cell_in_quotes(one), b"x"]) for n, one in numbered]
         path.write_bytes(b"\n".join([comma.join([b"id", b"text", b"label"]), *written]) + b"\n")
 
 
