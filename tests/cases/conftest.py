@@ -264,9 +264,6 @@ def _of(folder: str) -> Any:
     return module
 
 
-inject = _of("faults").inject
-
-
 @pytest.fixture
 def recorded(tmp_path: Path) -> Callable[..., Any]:
     """Return a maker of campaigns as they lie on disk once their passes are recorded."""

@@ -4,10 +4,10 @@ import importlib.util
 from contextlib import contextmanager
 from pathlib import Path
 
-_path = Path(__file__).resolve().parents[1] / "faults" / "conftest.py"
-_spec = importlib.util.spec_from_file_location("faults_conftest", _path)
-_faults = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_faults)
+_path = Path(__file__).resolve().parents[1] / "conftest.py"
+_spec = importlib.util.spec_from_file_location("shared_conftest", _path)
+_shared = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_shared)
 
 HELD_PASS = """
 import pathlib
@@ -42,7 +42,7 @@ def injected(workspace, module: str, code: str):
     # Found first by every Python of the workspace, whose PYTHONPATH is this folder.
     place = workspace.folder / "workflow" / "sitecustomize.py"
     fault = f"import os\nos.environ['ATPAR_TEST_FAULTS'] = {f'{module}={code}'!r}\n"
-    place.write_text(fault + _faults.INJECTOR)
+    place.write_text(fault + _shared.INJECTOR)
     try:
         yield
     finally:
