@@ -655,7 +655,9 @@ def test_m20_the_variant_that_meets_a_cold_disk_is_not_the_loser(
             seconds = {"b1": 10.0, "b8": 9.0}[variant] + repetition / 100
             done.add_pass(variant, repetition, main_time_s=duration(seconds))
     decision, _ = done.decide()
-    found = {row["variant"]: row["durations_s"].split(";") for row in rows(done.path("summary.csv"))}
+    found = {
+        row["variant"]: row["durations_s"].split(";") for row in rows(done.path("summary.csv"))
+    }
     assert float(found["b1"][0]) == pytest.approx(10.11)
     assert float(found["b8"][0]) == pytest.approx(9.11)
     assert (decision.outcome, decision.choice.variant) == ("chosen", "b8")

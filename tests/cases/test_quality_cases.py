@@ -133,7 +133,7 @@ def test_q03_answers_of_another_spelling_are_refused_with_both_sides(
 
 
 def test_q03_of_many_labels_the_first_are_named(labels_checked):
-    with pytest.raises(AtparError, match=r"'l00', .* 'l07' and 92 more; did you mean 'l0"):
+    with pytest.raises(AtparError, match=r"'l00', .* 'l07' and 92 more; did you mean 'l"):
         labels_checked(["l0"], [f"l{number:02}" for number in range(100)])
 
 

@@ -268,7 +268,12 @@ keys = st.sampled_from(["id", "text", "label", "group", "more"])
 objects = st.lists(
     st.tuples(
         keys,
-        texts | st.none() | st.booleans() | st.integers() | st.floats() | st.lists(texts, max_size=2),
+        texts
+        | st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.lists(texts, max_size=2),
     ),
     max_size=6,
 )

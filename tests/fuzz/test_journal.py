@@ -1,6 +1,5 @@
 """Journals: every record comes back; a damaged file is read or refused, and stays appendable."""
 
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -140,10 +140,6 @@ def architecture_as_mapping(folder, edit):
     edit(folder / "config.json", architectures={"a": 1})
 
 
-def quantized(folder, edit):
-    edit(folder / "config.json", quantization_config="gptq")
-
-
 def tokenizer_list(folder, _edit):
     (folder / "tokenizer_config.json").write_text("[]")
 
@@ -175,7 +171,6 @@ def same_labels(folder, edit):
         (no_architecture, "architecture is None, expected a list"),
         (architecture_as_text, "architecture is BertForSequenceClassification, expected a list"),
         (architecture_as_mapping, "architecture is {'a': 1}, expected a list"),
-        (quantized, r"quantized already \(an unnamed method\)"),
         (tokenizer_list, r"tokenizer_config\.json: holds no JSON object"),
         (tokenizer_torn, r"tokenizer_config\.json: can't be read as JSON"),
     ],

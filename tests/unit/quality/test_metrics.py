@@ -199,9 +199,7 @@ def test_an_own_metric_may_be_undefined_and_its_faults_are_named():
         ("score = 0.5", "score is float, expected a function"),
     ],
 )
-def test_an_own_metric_that_cannot_be_called_is_refused_before_any_pass(
-    tmp_path, content, message
-):
+def test_an_own_metric_that_cannot_be_called_is_refused_before_any_pass(tmp_path, content, message):
     (tmp_path / "other_metric.py").write_text(content)
     try:
         with pytest.raises(AtparError, match=f"metric other_metric:score: {message}"):

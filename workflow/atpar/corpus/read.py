@@ -120,7 +120,11 @@ def _mended(values: pa.Array, policy: Mapping[str, str]) -> tuple[pa.Array, dict
 
 def _plain(values: pa.Array) -> pa.Array:
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-    return values.cast(TEXT) if pa.types.is_null(values.type) else values
+    if pa.types.is_null(values.type):
+        return values.cast(TEXT)
+    # Arrow fills no views; as bytes, since nothing has looked yet whether they are UTF-8.
+    views = (pa.string_view(), pa.binary_view())
+    return values.cast(pa.large_binary()) if values.type in views else values
 
 
 def _open(

@@ -30,7 +30,7 @@ def check_stored(files: Sequence[Path], configuration: Any, folder: Path) -> Non
         )
     quantized = getattr(configuration, "quantization_config", None)
     if quantized:
-        stated = quantized if isinstance(quantized, dict) else getattr(quantized, "__dict__", {})
+        stated = quantized if isinstance(quantized, dict) else vars(quantized)
         method = stated.get("quant_method") or "an unnamed method"
         raise AtparError(
             f"{folder}/config.json: the weights are quantized already ({method}), so no variant's "
