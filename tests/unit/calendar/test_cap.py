@@ -104,7 +104,7 @@ def test_stopped_hours_must_have_a_price_under_a_cap(config, tmp_path):
 def test_an_expense_of_no_variant_is_refused(config, tmp_path):
     table = "expense\tvariant\tunit_price\tgrounds\nfee\tb88\t2.50\tinvoice\n"
     (tmp_path / "expenses.tsv").write_text(table, encoding="utf-8")
-    with pytest.raises(AtparError, match="names the variant 'b88'.*did you mean 'b8'"):
+    with pytest.raises(AtparError, match=r"names the variant 'b88'.*did you mean 'b8'"):
         check(config("1000"))
 
 

@@ -77,7 +77,11 @@ def folder(tmp_path):
         [f"{offer},{variant},1000,5,0.9" for offer, variant, _ in OPTIONS],
     )
     decided(tmp_path)
-    table(tmp_path / "ledger.csv", "offer,amount", ["rtx,220.00", "b200,2071.00", "rtx,"])
+    table(
+        tmp_path / "ledger.csv",
+        "offer,item,amount",
+        ["rtx,rental: passes,220.00", "b200,rental: passes,2071.00", "rtx,storage,"],
+    )
     table(
         tmp_path / "window.csv",
         "offer,start_utc,end_utc,stopped_h",

@@ -1,4 +1,4 @@
-"""The expenses table: faults are told before any pass, and one offer's row replaces the one for all."""
+"""The expenses table: faults are told before any pass; one offer's row replaces that for all."""
 
 from decimal import Decimal
 

@@ -60,7 +60,7 @@ def test_a_second_price_in_another_currency_is_a_doubt_too(price, hourly_offer):
 def test_the_cheapest_package_is_not_told_between_currencies(price):
     offer = Offer(offer="a", provider="acme", gpu="a100")
     prices = [price("100.00", 3), price("500.00", 7, currency="EUR")]
-    with pytest.raises(AtparError, match="in USD .* and in EUR .* name the `term_days`"):
+    with pytest.raises(AtparError, match=r"in USD .* and in EUR .* name the `term_days`"):
         engaged_tariffs(offer, prices)
     [one] = engaged_tariffs(offer.model_copy(update={"term_days": 7}), prices)
     assert one.currency == "EUR"
@@ -85,7 +85,7 @@ def test_another_currency_needs_a_dated_rate(price, hourly_offer):
 
 
 def test_every_rate_that_is_given_is_readable(known_prices, rtx_4090, price, hourly_offer):
-    with pytest.raises(AtparError, match=r"money\.rates\.EUR is '1\.08'; write a rate and its date"):
+    with pytest.raises(AtparError, match=r"money\.rates\.EUR is '1\.08'; write a rate"):
         check_offers_priced(plan_of(hourly_offer(), rates={"EUR": "1.08"}), [price(currency="EUR")])
     with pytest.raises(AtparError, match=r"money\.rates\.GBP"):
         check_offers_priced(plan_of(rtx_4090, rates={"GBP": "1,2@2026-11-30"}), known_prices)

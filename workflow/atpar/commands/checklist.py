@@ -67,9 +67,7 @@ def _of_offer(plan: Plan, name: str) -> str:
         read_json(environment) if environment.exists() else None,
         {
             "memory": _weights(results / "model" / "fingerprint.json"),
-            "window": (
-                f"{show_hours(window.length)}, from {local_text(window.start, zone)}"
-            ),
+            "window": (f"{show_hours(window.length)}, from {local_text(window.start, zone)}"),
             "deadline": deadline and local_text(deadline, zone),
         },
         _versions(),

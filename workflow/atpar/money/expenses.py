@@ -1,6 +1,6 @@
 """The expenses table, read and checked against the plan [P31].
 
-Light: it is checked while the Snakefile is parsed, so that no fault in it is found after the passes.
+Light: it is checked while the Snakefile is parsed, so that no fault is found after the passes.
 """
 
 from collections.abc import Sequence

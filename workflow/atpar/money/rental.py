@@ -120,8 +120,7 @@ def _hourly(offer: Offer, tariff: Tariff, window: timedelta, stopped: timedelta)
     if stopped:
         rate = None if known is None else Fraction(known) * offer.lots
         stopped_amount = None if rate is None else to_cents(rate * in_hours(stopped))
-    begins = tariff.billed_from or "unknown"
-    ends = tariff.billed_until or "unknown"
+    begins, ends = tariff.billed_from or "unknown", tariff.billed_until or "unknown"
     return Rental(
         offer,
         (tariff,),
@@ -133,7 +132,8 @@ def _hourly(offer: Offer, tariff: Tariff, window: timedelta, stopped: timedelta)
         covers=True,
         grounds=(
             f"{offer.lots} x {tariff.lot_price} {tariff.currency} a running hour x "
-            f"{show_hours(billed)} billed ({_rounding(tariff)}; billing starts: {begins}, ends: {ends})"
+            f"{show_hours(billed)} billed ({_rounding(tariff)}; billing starts: {begins}, "
+            f"ends: {ends})"
         ),
     )
 

@@ -130,9 +130,11 @@ TARIFFS = pa.DataFrameSchema(
         "lead_time_h": column("hours from order to access", NUMBER, missing=True),
         "min_lots": column("fewest lots rented", COUNT, missing=True),
         "max_lots": column("most lots rented", COUNT, missing=True),
-        "disk_included_gb": column("disk in the whole rental's price", NUMBER, missing=True),
+        "disk_included_gb": column("disk in the price, for the whole rental", NUMBER, missing=True),
         "storage_per_gb_month": column("price of further disk (730 h)", NUMBER, missing=True),
-        "egress_included_gb": column("transfer in the whole rental's price", NUMBER, missing=True),
+        "egress_included_gb": column(
+            "transfer out in the price, for the whole rental", NUMBER, missing=True
+        ),
         "egress_per_gb": column("price of further transfer out", NUMBER, missing=True),
         "tax_included": column("is tax in the price?", pa.Check.isin(["yes", "no"]), missing=True),
         "after_expiry": column("what happens when a package ends", missing=True),

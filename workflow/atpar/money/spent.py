@@ -20,9 +20,8 @@ class Spent:
         gaps = f"{', '.join(rest)} and {last}" if rest else last
         verb = "isn't" if len(self.without) == 1 else "aren't"
         without = f", without {gaps}, which {verb} known" if gaps else ""
-        return (
-            f"The campaign itself engages {self.amount} {self.currency}, every rental once{without}."
-        )
+        engaged = f"The campaign itself engages {self.amount} {self.currency}, every rental once"
+        return f"{engaged}{without}."
 
 
 def spent(ledger: Sequence[Mapping[str, str | None]], currency: str) -> Spent:
