@@ -57,6 +57,15 @@ def test_every_option_has_a_meaning():
     assert not silent
 
 
+def test_every_rule_that_is_cited_is_written_down():
+    protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    rules = re.findall(r"^- \[P(\d+)\]", protocol, flags=re.M)
+    assert rules == [str(number) for number in range(1, 41)]
+    files = [*(ROOT / "workflow").rglob("*.py"), *CONFIG.rglob("*.*"), ROOT / "README.md"]
+    cited = {one for file in files for one in re.findall(r"\[P(\d+)\]", file.read_text("utf-8"))}
+    assert cited and cited <= set(rules)
+
+
 @pytest.fixture
 def followed(tmp_path, monkeypatch):
     """Return a clone's folder in which the files that config/README.md shows were written."""
