@@ -195,13 +195,15 @@ class Protocol(Model):
     )
     """The rule by which a pass is excluded [P19]."""
     control: list[Name] | None = Field(None, min_length=2, max_length=2)
-    """Two names of one setting (A/A); if they are told apart, the series is flagged."""
+    """Two names of one setting (A/A), ranked as one option; if they are told apart, the series is
+    flagged."""
     deliverables: list[Name] = Field(default_factory=lambda: ["corpus"], min_length=1)
     """Expected deliverables: each accepted one counts once, however often it was repeated [P33]."""
     deliverable_column: str | None = None
     """Column of the corpus that names each entry's deliverable; null: all belong to the one."""
     failed_passes_accepted: int = Field(0, ge=0)
-    """An option with more passes whose last attempt failed isn't admissible [P24]."""
+    """An option with more passes whose last attempt failed isn't admissible [P24]; fewer than
+    `repetitions`."""
     deadline: str | None = None
     """Local date and time (`2026-12-04T18:00`) by which the deliverables are needed; null: none."""
     zone: str = "UTC"

@@ -13,14 +13,12 @@ def decision_lines(path: Path) -> list[str]:
     decision = Decision.model_validate(read_json(path))
     lines = [paragraph.replace("**", "") for paragraph in answer(decision)]
     width = max((len(str(one.key)) for one in decision.options), default=0)
-    amounts = [
-        engaged(one) if one.engaged_amount else "cost not known" for one in decision.options
-    ]
+    amounts = [engaged(one) if one.engaged_amount else "cost not known" for one in decision.options]
     longest = max(map(len, amounts), default=0)
     for one, amount in zip(decision.options, amounts, strict=True):
         state = "admissible" if one.admissible else f"not admissible ({one.objections[0].check})"
-        cells = (f"{one.key!s:{width}}", f"{brief(one.median_s):>11}", f"{amount:>{longest}}", state)
-        lines.append("  " + "  ".join(cells))
+        figures = f"{brief(one.median_s):>11}  {amount:>{longest}}"
+        lines.append(f"  {one.key!s:{width}}  {figures}  {state}")
     lines += [f"  {sentence}" for sentence in decision.separated_by]
     if decision.threats:
         lines.append(f"  Seen in the series: {', '.join(_names(decision))}.")

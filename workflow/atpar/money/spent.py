@@ -16,12 +16,11 @@ class Spent:
     @property
     def sentence(self) -> str:
         """The amount in words, with what it lacks."""
+        text = f"The campaign itself engages {self.amount} {self.currency}, every rental once"
         *rest, last = self.without or ("",)
         gaps = f"{', '.join(rest)} and {last}" if rest else last
         verb = "isn't" if len(self.without) == 1 else "aren't"
-        without = f", without {gaps}, which {verb} known" if gaps else ""
-        engaged = f"The campaign itself engages {self.amount} {self.currency}, every rental once"
-        return f"{engaged}{without}."
+        return f"{text}, without {gaps}, which {verb} known." if gaps else f"{text}."
 
 
 def spent(ledger: Sequence[Mapping[str, str | None]], currency: str) -> Spent:
