@@ -151,7 +151,7 @@ def test_a_bad_line_is_named(read, write, line, message):
 
 
 def without(key, value="x"):
-    """Return two JSON lines, of which the first leaves a key out; the value of the key `g\u00e9`."""
+    """Return two JSON lines, of which the first leaves a key out; `value` is that of `g\u00e9`."""
     second = {"id": "b", "text": "u", "label": "m", "g\u00e9": value}
     first = {name: value for name, value in {**second, "id": "a"}.items() if name != key}
     return f"{json.dumps(first)}\n{json.dumps(second)}\n"
