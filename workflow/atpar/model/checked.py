@@ -93,6 +93,7 @@ def load_checked(folder: Path, trust_remote_code: bool, allow_pickle: bool) -> A
     """Load the model on the CPU; refuse weights that are missing, left over, or of other shapes.
 
     A missing weight would be drawn at random, and its predictions with it.
+    Safetensors are mapped from their file and not copied, so one larger than memory loads too.
     """
     from transformers import AutoModelForSequenceClassification
     from transformers.utils import logging
