@@ -90,7 +90,7 @@ def test_here_names_the_offers_of_this_machine(folder, here, expected):
         ({"protocol": {"tolerance": {"reference": "b2"}}}, ["'b2'", "config/variants.tsv", "b1"]),
         (
             {"protocol": {"tolerance": {"reference": "b1"}, "control": ["b1", "b8"]}},
-            ["'b1' and 'b8'", "batch_size (1 and 8), precision (fp32 and bf16)"],
+            ["'b1' and 'b8'", "precision (fp32 and bf16), batch_size (1 and 8)"],
         ),
         (
             {"protocol": {"tolerance": {"reference": "b1"}, "control": ["b1", "b1"]}},
