@@ -91,9 +91,7 @@ rule separate_options:
                 for series in SERIES
                 if series.problem
             ],
-            protocol=CAMPAIGN.protocol.model_dump(
-                mode="json", include={"control", "separation"}
-            ),
+            protocol=CAMPAIGN.protocol.model_dump(mode="json", include={"control", "separation"}),
         ),
     message:
         "Find out which options the series tells apart"
