@@ -367,7 +367,7 @@ def test_processes_share_the_corpus_without_gap_or_overlap():
 def test_the_time_of_several_processes_is_one_clock_and_nothing_is_added():
     other = {"entries": 3, "tokens_real": 10, "tokens_padded": 12, "truncated": 1, "batches": 2}
     work = Work(main_time_s=4.0, entries=4, tokens_real=20, tokens_padded=20, batches=1)
-    both = merged(work, [{"work": {**other, "unfinite": 1, "main_time_s": 5.0}}], 5.2)
+    both = merged(work, [{**other, "unfinite": 1, "main_time_s": 5.0}], 5.2)
     assert both.main_time_s == 5.2
     assert both.marks == []
     assert (both.entries, both.tokens_real, both.truncated, both.unfinite) == (7, 30, 1, 1)

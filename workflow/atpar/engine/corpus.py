@@ -26,7 +26,7 @@ def windows(corpus: Path, size: int | None) -> Iterator[Window]:
     """
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(corpus) as file:
+    with pq.ParquetFile(corpus, pre_buffer=False) as file:
         size = size or max(1, file.metadata.num_rows)
         start = 0
         for batch in file.iter_batches(size, columns=["text"]):
@@ -53,7 +53,7 @@ def spread_over_lengths(corpus: Path, entries: int) -> list[str]:
     import pyarrow.parquet as pq
 
     # Read whatever is asked for, so that no pass is the first to take the corpus from the disk.
-    with pq.ParquetFile(corpus) as file:
+    with pq.ParquetFile(corpus, pre_buffer=False) as file:
         # Piece by piece: the lengths of a large corpus fit into memory, its texts may not.
         pieces = [
             pc.binary_length(piece.column(0)).to_numpy(zero_copy_only=False)

@@ -126,7 +126,7 @@ def _ids(corpus: Path) -> Iterator[tuple[int, "pa.Array"]]:  # noqa: F821
     import pyarrow.parquet as pq
 
     start = 0
-    with pq.ParquetFile(corpus) as file:
+    with pq.ParquetFile(corpus, pre_buffer=False) as file:
         for batch in file.iter_batches(CHUNK, columns=["id"]):
             yield start, batch.column(0)
             start += batch.num_rows

@@ -69,7 +69,7 @@ def _put(predictions: Path, corpus: Path, labels: list[str], scores: Scores) -> 
 
     ids = pq.read_table(corpus, columns=["id"]).column(0)
     entries = 0
-    with pq.ParquetFile(predictions) as file:
+    with pq.ParquetFile(predictions, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["id", "scores"]):
             places = pc.index_in(batch.column("id").cast(ids.type), value_set=ids)
             rows = places.to_numpy(zero_copy_only=False)

@@ -41,8 +41,11 @@ def coded(path: Path, name: str) -> pa.DictionaryArray:
 
 
 def pieces(path: Path, columns: list[str], rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Give these columns piece by piece, in file order; the next piece is read meanwhile."""
-    with pq.ParquetFile(path) as file, ThreadPoolExecutor(1) as reader:
+    """Give these columns piece by piece, in file order; the next piece is read meanwhile.
+
+    Without pyarrow's `pre_buffer`, which keeps what it has read until the file is closed.
+    """
+    with pq.ParquetFile(path, pre_buffer=False) as file, ThreadPoolExecutor(1) as reader:
         batches = file.iter_batches(batch_size=rows, columns=columns, use_threads=False)
         following = reader.submit(next, batches, None)
         while (piece := following.result()) is not None:

@@ -106,7 +106,7 @@ def entry_hashes(evaluation: Path) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["id", "text_sha256"])
-    for batch in pq.ParquetFile(evaluation).iter_batches(columns=["id", "text"]):
+    for batch in pq.ParquetFile(evaluation, pre_buffer=False).iter_batches(columns=["id", "text"]):
         for row in batch.to_pylist():
             digest = hashlib.sha256(row["text"].encode("utf-8")).hexdigest()
             writer.writerow([row["id"], digest])
