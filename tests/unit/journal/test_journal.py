@@ -209,3 +209,17 @@ def test_the_lock_of_an_attempt_dies_with_its_holder(tmp_path):
         holder.wait()
     assert not attempts.is_alive(tmp_path)
     assert not attempts.is_alive(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("part", ["event", "attempt_id", "record"])
+@pytest.mark.parametrize("reader", [attempts.read_attempts, attempts.unfinished])
+@pytest.mark.parametrize("last", [False, True])
+def test_an_event_that_lacks_a_part_is_a_damaged_journal(tmp_path, part, reader, last):
+    path = tmp_path / "here.jsonl"
+    events = [started(), finished(started())]
+    del events[last][part]
+    journal.extend(path, events)
+    with pytest.raises(AtparError, match=r"here\.jsonl: an event .* restore it from a copy"):
+        reader(path)
+    with pytest.raises(AtparError, match="restore it from a copy"):
+        attempts.next_number(path, "b8", 1)

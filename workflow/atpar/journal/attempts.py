@@ -33,6 +33,21 @@ def attempt_id(offer: str, variant: str, repetition: int, number: int) -> str:
     return f"{offer}/{variant}/{repetition}/{number}"
 
 
+def _events(path: str | Path) -> list[dict[str, Any]]:
+    """Return a journal's starts and ends; AtparError for a line that lacks a part of its own."""
+    events = journal.read(path)
+    for event in events:
+        kind, name, record = (event.get(part) for part in ("event", "attempt_id", "record"))
+        ends = kind in ("started", "finished")
+        if kind is None or (ends and not (isinstance(name, str) and isinstance(record, dict))):
+            raise AtparError(
+                f"{path}: an event of attempt {name!r} lacks `event`, `attempt_id` or `record`; "
+                "the journal is only ever appended to, so it was changed by hand or damaged: "
+                "restore it from a copy"
+            )
+    return [event for event in events if event["event"] in ("started", "finished")]
+
+
 def read_attempts(path: str | Path) -> list[Record]:
     """Return one record for each attempt in a journal, in the order they were started.
 
@@ -40,8 +55,8 @@ def read_attempts(path: str | Path) -> list[Record]:
     recorded; a running one is seen so too, until it ends.
     """
     records: dict[str, Record] = {}
-    for event in journal.read(path):
-        name = event.get("attempt_id", "")
+    for event in _events(path):
+        name = event["attempt_id"]
         if event["event"] == "started":
             records[name] = {
                 **event["record"],
@@ -58,7 +73,7 @@ def read_attempts(path: str | Path) -> list[Record]:
 def unfinished(path: str | Path) -> list[Record]:
     """Return the records of the `started` events that no `finished` event followed."""
     started: dict[str, Record] = {}
-    for event in journal.read(path):
+    for event in _events(path):
         if event["event"] == "started":
             started[event["attempt_id"]] = event["record"]
         elif event["event"] == "finished":
@@ -70,7 +85,7 @@ def next_number(path: str | Path, variant: str, repetition: int) -> int:
     """Return the number of the next attempt at a pass in an offer's journal, from 1."""
     numbers = [
         event["record"]["attempt_number"]
-        for event in journal.read(path)
+        for event in _events(path)
         if event["event"] == "started"
         and event["record"]["variant"] == variant
         and event["record"]["repetition"] == repetition
