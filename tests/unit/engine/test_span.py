@@ -13,7 +13,7 @@ from atpar.engine.clocks import Phases
 from atpar.engine.corpus import share
 from atpar.engine.crew import merged
 from atpar.engine.devices import CpuDevice
-from atpar.engine.span import MARKS, Plan, Span, Work
+from atpar.engine.span import GROUP, MARKS, Plan, Span, Work
 from atpar.engine.tokens import Encoded, usable_length
 from atpar.model.heads import softmax
 from stand_ins import ArrayDevice
@@ -384,7 +384,8 @@ def test_marks_lead_evenly_to_the_whole_span(entries, device):
     assert len(work.marks) <= MARKS + 1
     assert all(a < b for a, b in pairwise(mark[0] for mark in work.marks))
     steps = {b[0] - a[0] for a, b in pairwise(work.marks[:-1])}
-    assert len(steps) <= 1
+    # A queued device's first groups are small, until it is known how long a batch takes.
+    assert max(steps, default=0) <= GROUP if device is QueuedDevice else len(steps) <= 1
 
 
 @pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
