@@ -90,7 +90,7 @@ def show(screen: TextIO, text: str) -> None:
         screen.flush()
     except OSError:
         # Else Python tries again as it ends, and ends with a code that says the job failed.
-        with suppress(OSError), open(os.devnull, "w") as nowhere:
+        with suppress(OSError), Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), screen.fileno())
 
 
