@@ -44,6 +44,18 @@ def test_a_lean_start_computes_what_a_whole_one_does(built_campaign):
     assert lean_logits == whole_logits
 
 
+def test_arrays_are_made_without_pandas():
+    code = (
+        "import sys, numpy as np, pyarrow as pa\n"
+        "from atpar.engine.lean import arrays_without_pandas\n"
+        "arrays_without_pandas()\n"
+        "assert np.from_dlpack(pa.array(np.arange(3))).tolist() == [0, 1, 2]\n"
+        "assert 'pandas' not in sys.modules\n"
+        "import pandas"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_class_that_its_folder_is_not_named_for_is_found_all_the_same():
     assert started("OpenAIGPTForSequenceClassification")[0] == "OpenAIGPTForSequenceClassification"
 

@@ -56,7 +56,8 @@ def spread_over_lengths(corpus: Path, entries: int) -> list[str]:
     with pq.ParquetFile(corpus, pre_buffer=False) as file:
         # Piece by piece: the lengths of a large corpus fit into memory, its texts may not.
         pieces = [
-            pc.binary_length(piece.column(0)).to_numpy(zero_copy_only=False)
+            # `to_numpy` would import pandas, 0.3 s of each pass.
+            np.from_dlpack(pc.binary_length(piece.column(0)))
             for piece in file.iter_batches(PIECE, columns=["text"])
         ]
     if not pieces or entries == 0:

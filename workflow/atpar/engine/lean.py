@@ -8,7 +8,7 @@ CPU time, and 1.5 s when what a pass never calls is left out:
 - torch's shape functions in Python, for tensors without data: a model is built from such tensors,
   and the ones in C++ are enough for that (0.9 s, with what they import at the first use);
 - the table of all of transformers' models, made by reading every file of every model (0.8 s);
-- optional packages that happen to be installed (0.5 to 2 s).
+- optional packages that happen to be installed (0.5 to 2 s), pandas among them.
 
 They are kept out during import and loading, and nothing that computes is changed. A version of
 transformers, or a model, that can't start that way is imported and loaded as usual.
@@ -69,6 +69,32 @@ def hidden(packages: tuple[str, ...]) -> Iterator[None]:
         for name in absent:
             if sys.modules.get(name, name) is None:
                 del sys.modules[name]
+
+
+def arrays_without_pandas() -> None:
+    """Let pyarrow find that pandas is absent, for as long as this process lives.
+
+    It would import pandas (0.3 s) at the first array that is made from NumPy's, to ask whether that
+    is one of pandas' own.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    # Not by `hidden`: pyarrow takes a None in `sys.modules` for the module.
+    refuse = _Refuse()
+    sys.meta_path.insert(0, refuse)
+    try:
+        pa.array(np.empty(0))
+    finally:
+        sys.meta_path.remove(refuse)
+
+
+class _Refuse(MetaPathFinder):
+    """Says that pandas isn't installed."""
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name, name=name)
 
 
 class _Marks(ModuleType):

@@ -16,6 +16,7 @@ from atpar.engine.corpus import share, spread_over_lengths, windows
 from atpar.engine.devices import Device, counted
 from atpar.engine.feeding import Plan
 from atpar.engine.job import Job
+from atpar.engine.lean import arrays_without_pandas
 from atpar.engine.memory import peak_rss_bytes, reset_peak_rss
 from atpar.engine.refused import Refused
 from atpar.engine.results import Scores
@@ -57,11 +58,13 @@ class Part:
         fingerprint = read_json(self.job.inputs.fingerprint)
         expected = read_json(self.job.inputs.environment)["device"]
         backend = backend_of(self.job, fingerprint, expected, self.member)
-        self.phases.add("start", time.monotonic() - self.job.spawned_s)
+        arrays_without_pandas()
+        begun = time.monotonic()
+        self.phases.add("start", begun - self.job.spawned_s)
         self.enter("import")
         with backend.start_up():
-            with self.phases.timed("import"):
-                self.device = backend.open()
+            self.device = backend.open()
+            self.phases.add("import", time.monotonic() - begun)
             self.enter("load")
             self.device.reset_peaks()
             with self.phases.timed("load"):
