@@ -113,12 +113,18 @@ def is_admissible(bench: Bench, name: str, reference: str) -> bool:
     return accuracy >= minimum and accuracy >= bench.accuracy(reference) - drop
 
 
-def quickest(bench: Bench, reference: str) -> str:
-    """Return the quickest admissible variant; the reference where no other is."""
+def quickest(bench: Bench, reference: str, compiled: bool = True) -> str:
+    """Return the quickest admissible variant; the reference where no other is.
+
+    With `compiled` false only of those that compile nothing.
+    """
     names = [
         name
         for name, records in bench.records.items()
-        if records and not name.startswith("growth") and is_admissible(bench, name, reference)
+        if records
+        and not name.startswith("growth")
+        and is_admissible(bench, name, reference)
+        and (compiled or records[0]["phases_s"]["compile"] is None)
     ]
     return min(names, key=bench.median, default=reference)
 
