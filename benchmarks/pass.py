@@ -13,8 +13,8 @@ round after round, so that drift meets all alike; shown are medians of the round
 - overhead: wall time of the passes less their span, phase by phase, beside the floor of importing
   torch and transformers and loading the model;
 - campaign: the wall time of the first 15 passes in the campaign's own journal beside their spans;
-- growth: the quickest admissible variant that compiles nothing, over 1 000, 10 000 and 100 000 short
-  texts.
+- growth: the quickest admissible variant that compiles nothing, over 1 000, 10 000 and 100 000
+  short texts.
 
 The tables are printed and, with `--write`, put into benchmarks/README.md.
 """

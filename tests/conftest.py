@@ -1,5 +1,6 @@
 """A campaign's folder as the engine finds it: corpus, tokenizer, tiny model, seal, environment."""
 
+import csv
 import json
 import os
 import random
@@ -24,6 +25,16 @@ PROTOCOL = {
     "pass_timeout_s": 120.0,
     "busy_device": "note",
 }
+
+
+CSV_LIMIT = 131_072
+"""Longest cell that Python's csv module reads unless it is told otherwise."""
+
+
+@pytest.fixture(autouse=True)
+def csv_limit():
+    """Give each test the csv module as a process starts with it: stages of a process set it."""
+    csv.field_size_limit(CSV_LIMIT)
 
 
 @dataclass

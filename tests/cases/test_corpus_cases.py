@@ -221,12 +221,8 @@ def test_c09_a_field_longer_than_pythons_limit_is_read(read, stored, kind):
 
 def test_c09_above_our_own_limit_the_row_is_named():
     content = b"id,text\n1,short\n2," + b"x" * 5000 + b"\n"
-    before = csv.field_size_limit()
-    try:
-        with pytest.raises(AtparError, match=r"c\.csv, row 2 .*longer than 1,?024 bytes"):
-            list(read_delimited(lambda: io.BytesIO(content), "c.csv", ["id"], ",", '"', 1024))
-    finally:
-        csv.field_size_limit(before)
+    with pytest.raises(AtparError, match=r"c\.csv, row 2 .*longer than 1,?024 bytes"):
+        list(read_delimited(lambda: io.BytesIO(content), "c.csv", ["id"], ",", '"', 1024))
 
 
 @pytest.mark.parametrize("dtype", [object, "str", "string", "category"])

@@ -300,11 +300,15 @@ def snakemake(campaign) -> list[str]:
     ]
 
 
-def test_snakemake_that_is_asked_to_end_ends_after_the_pass(campaign, inject):
+def test_snakemake_that_is_asked_to_end_ends_after_the_pass(campaign, inject, heeding):
     command = snakemake(campaign)
     inject("atpar.engine.span", SLOW_SPAN)
     process = subprocess.Popen(
-        command, cwd=campaign.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=campaign.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=heeding,
     )
     wait_for_phase(campaign, "measured")
     process.terminate()
@@ -314,7 +318,7 @@ def test_snakemake_that_is_asked_to_end_ends_after_the_pass(campaign, inject):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_snakemake_that_is_stopped_loses_no_row(campaign, inject, number):
+def test_snakemake_that_is_stopped_loses_no_row(campaign, inject, heeding, number):
     command = snakemake(campaign)
     inject("atpar.engine.span", SLOW_SPAN)
     draw = random.Random(number)
@@ -325,6 +329,7 @@ def test_snakemake_that_is_stopped_loses_no_row(campaign, inject, number):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=heeding,
         )
         worker = wait_for_phase(campaign, draw.choice(["import", "load", "measured"]))
         if number == signal.SIGINT:
