@@ -5,19 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-AFTER_3_BATCHES = """
-_upload = Span._upload
-_count = [0]
-
-def _faulty(self, *batch):
-    _count[0] += 1
-    if _count[0] == 5:  # The warm-up takes one batch.
-        raise MemoryError("no room")
-    return _upload(self, *batch)
-
-Span._upload = _faulty
-"""
+from span_faults import AFTER_3_BATCHES
 
 
 def resume(campaign, **changes):
@@ -37,7 +25,7 @@ def resume(campaign, **changes):
 @pytest.mark.parametrize("order", ["corpus", "length"])
 def test_the_rest_is_computed_and_the_time_is_that_of_both(campaign, inject, order):
     whole = campaign.measure("whole")
-    inject("atpar.engine.span", AFTER_3_BATCHES)
+    inject("atpar.engine.span", AFTER_3_BATCHES.format(fault="raise MemoryError('no room')"))
     failed = campaign.measure("b4", order=order)
     assert (failed["status"], failed["entries_completed"]) == ("out_of_memory", 12)
     assert failed["main_time_s"] is None and failed["span_s"] > 0

@@ -6,22 +6,11 @@ import threading
 
 import pyarrow.parquet as pq
 import pytest
+from span_faults import AFTER_3_BATCHES
 
 from atpar.engine.lock import lock_device, lock_folder
 from atpar.journal.attempts import read_attempts
 
-AFTER_3_BATCHES = """
-_upload = Span._upload
-_count = [0]
-
-def _faulty(self, *batch):
-    _count[0] += 1
-    if _count[0] == 5:  # The warm-up takes one batch.
-        {fault}
-    return _upload(self, *batch)
-
-Span._upload = _faulty
-"""
 SPAN = "atpar.engine.span"
 
 
