@@ -161,14 +161,29 @@ def test_a_queued_device_is_waited_for_before_the_clock_starts_and_stops():
     assert 0.2 <= seconds["inference"] <= work.device_time_s, "the device's own time"
 
 
-def test_what_a_queued_device_computed_before_a_batch_failed_is_kept():
-    device, told = QueuedDevice(), []
+def taking(device, seconds):
+    """A model that takes so many seconds of a device with a queue, or of a call without one."""
 
     def classify(ids, _mask, _types):
+        result = np.ones((len(ids), 10), np.float32)
+        if device.asynchronous:
+            return device.launch(seconds, result)
+        time.sleep(seconds)
+        return result
+
+    return classify
+
+
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
+def test_what_was_computed_before_a_batch_failed_is_kept(device):
+    device, told = device(), []
+    compute = taking(device, 0.01)
+
+    def classify(*inputs):
         if len(told) + 1 == 20:
             raise MemoryError("out of memory")
-        told.append(ids)
-        return device.launch(0.01, np.ones((len(ids), 10), np.float32))
+        told.append(inputs)
+        return compute(*inputs)
 
     kept = []
     plan = Plan(Grouping(1, order="corpus"), Padding(0))
@@ -186,21 +201,40 @@ def test_what_a_queued_device_computed_before_a_batch_failed_is_kept():
     assert kept == list(range(19))
 
 
-def test_a_slow_queued_device_tells_its_progress_all_along():
-    device, told = QueuedDevice(), []
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
+def test_a_slow_device_tells_its_progress_all_along(device):
+    device, told = device(), []
 
-    def classify(ids, _mask, _types):
-        return device.launch(0.1, np.ones((len(ids), 10), np.float32))
-
-    def advance(_):
-        told.append(time.perf_counter())
+    def advance(entries):
+        told.append((time.perf_counter(), entries))
 
     plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    classify = taking(device, 0.1)
     span = Span(plan, encode_lengths, classify, device, lambda *_: None, advance, Phases())
     start = time.perf_counter()
     span.run([(np.arange(12), texts_of([2] * 12))])
-    assert len(told) == 12
-    assert told[0] - start < 0.6, "not once at the end, after 1.2 s"
+    assert sum(entries for _, entries in told) == 12
+    assert told[0][0] - start < 0.6, "not once at the end, after 1.2 s"
+    assert max(entries for _, entries in told) <= 3, "0.25 s of work"
+
+
+@pytest.mark.parametrize("device", [ArrayDevice, QueuedDevice])
+def test_results_of_quick_batches_are_kept_together(device):
+    device, kept = device(), []
+    plan = Plan(Grouping(1, order="corpus"), Padding(0))
+    span = Span(
+        plan,
+        encode_lengths,
+        taking(device, 0.0),
+        device,
+        lambda rows, _: kept.append(rows.tolist()),
+        lambda _: None,
+        Phases(),
+    )
+    work = span.run([(np.arange(100), texts_of([2] * 100))])
+    assert np.concatenate(kept).tolist() == list(range(100))
+    assert work.batches == 100
+    assert len(kept) < 50
 
 
 def slow_encoding(texts):

@@ -6,7 +6,7 @@ very code that is measured.
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +22,8 @@ from atpar.engine.tokens import Encoded
 from atpar.model.heads import softmax
 
 GROUP, GROUP_S = 32, 0.25
-"""Batches whose results are fetched together from an asynchronous device: at most so many, and so
-many seconds' work, so that progress is told and a pass that fails keeps what it had computed."""
+"""Batches whose results are kept together: at most so many, and so many seconds' work, so that
+progress is told and a pass that is killed loses no more than that."""
 MARKS = 64
 """Marks that a span keeps at most: when there are more, every second one is dropped."""
 COMPUTING = ("transfer", "inference", "materialise")
@@ -116,12 +116,33 @@ class Span:
         return work
 
     def _one_by_one(self, batches: Iterator[Batch], work: Work) -> None:
-        """Compute on a device whose calls return when their work is done."""
-        for batch in batches:
-            inputs = self.phases.of("transfer", self._upload, batch, self.device.stage(batch))
-            logits = self.phases.of("inference", self.classify, *inputs)
-            results = self.phases.of("materialise", self.device.download([logits]))
-            self._keep([batch], results, work)
+        """Compute on a device whose calls return when their work is done.
+
+        What keeps results has left the processor's caches after each batch: results of several are
+        kept together, in a tenth of the time that they take one by one.
+        """
+        group: list[tuple[Batch, Any]] = []
+        since = self.clock()
+        try:
+            for batch in batches:
+                inputs = self.phases.of("transfer", self._upload, batch, self.device.stage(batch))
+                group.append((batch, self.phases.of("inference", self.classify, *inputs)))
+                if len(group) >= GROUP or self.clock() - since >= GROUP_S:
+                    self._fetch(group, work)
+                    since = self.clock()
+            self._fetch(group, work)
+        except Exception:
+            # What was computed before isn't lost with the batch that failed.
+            with suppress(Exception):
+                self._fetch(group, work)
+            raise
+
+    def _fetch(self, group: list[tuple[Batch, Any]], work: Work) -> None:
+        """Keep the logits of these batches and empty the group."""
+        taken, group[:] = list(group), ()
+        if taken:
+            batches, logits = zip(*taken, strict=True)
+            self._keep(batches, self.phases.of("materialise", self.device.download(logits)), work)
 
     def _queued(self, batches: Iterator[Batch], work: Work) -> None:
         """Compute on a device with a queue, which never waits for the host.
@@ -166,7 +187,7 @@ class Span:
         self._keep(group.batches, results, work)
         return GROUP if not seconds else max(1, min(GROUP, int(GROUP_S / seconds * len(results))))
 
-    def _keep(self, batches: list[Batch], results: list[np.ndarray], work: Work) -> None:
+    def _keep(self, batches: Sequence[Batch], results: list[np.ndarray], work: Work) -> None:
         self.phases.of("materialise", self._put, batches, results, work)
         work.mark(self._computing_s())
 
@@ -180,14 +201,14 @@ class Span:
         ids, mask, types = (None if one is None else self.device.upload(one) for one in arrays)
         return ids, mask if batch.lengths is None else batch.lengths, types
 
-    def _put(self, batches: list[Batch], results: list[np.ndarray], work: Work) -> None:
-        for batch, logits in zip(batches, results, strict=True):
-            scores = self.scores_of(logits)
-            work.unfinite += int((~np.isfinite(scores).all(axis=1)).sum())
-            # Entries and tokens are counted together: a mark between two fetches pairs them.
+    def _put(self, batches: Sequence[Batch], results: list[np.ndarray], work: Work) -> None:
+        scores = self.scores_of(np.concatenate(results))
+        work.unfinite += int((~np.isfinite(scores).all(axis=1)).sum())
+        # Entries and tokens are counted together: a mark between two fetches pairs them.
+        for batch in batches:
             work.count(batch)
-            self.put(batch.rows, scores)
-            self.advance(len(batch.rows))
+        self.put(np.concatenate([batch.rows for batch in batches]), scores)
+        self.advance(len(scores))
 
 
 class _Group:

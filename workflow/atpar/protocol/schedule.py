@@ -23,7 +23,7 @@ class Place:
 
     def numbers(self) -> dict[str, int]:
         """Return rank, round and position, as the record keeps them."""
-        return {key: asdict(self)[key] for key in ("rank", "round", "position")}
+        return {"rank": self.rank, "round": self.round, "position": self.position}
 
 
 def rotated(names: Sequence[str], by: int) -> list[str]:
