@@ -24,9 +24,10 @@ from atpar.decision.separate import separate_options
 from atpar.decision.summary import summarise_passes
 from atpar.journal import journal
 from atpar.money.schemas import BALANCE
-from atpar.money.tables import read_rows, write_table
+from atpar.money.tables import write_table
 from atpar.quality.check import check_option
 from atpar.quality.evaluate import evaluate_option
+from atpar.rows import read_rows
 
 NAMES = ["billing", "search", "storage", "network"]
 BUCKETS = {"short": 120, "medium": 60, "long": 20}

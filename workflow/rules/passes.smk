@@ -6,6 +6,7 @@ predictions; beside them, never declared and never deleted, journal/ and attempt
 """
 
 import json
+from functools import cache
 
 from atpar.engine.environment import code_that_inspected
 from atpar.engine.machine import machine_digest
@@ -84,6 +85,12 @@ def pass_settings(script, offer, variant, **values):
         protocol=CAMPAIGN.protocol.model_dump(mode="json", include=protocol),
         **values,
     )
+
+
+@cache
+def measurement_settings(offer, variant):
+    """Return the params of an option's passes: asked for with each of them, and always the same."""
+    return pass_settings("measure_pass", offer, variant)
 
 
 def inspection_settings(offer):
@@ -180,7 +187,7 @@ rule measure_pass:
         position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
         planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     params:
-        settings=lambda w: pass_settings("measure_pass", w.offer, w.variant),
+        settings=lambda w: measurement_settings(w.offer, w.variant),
     message:
         "Measure {wildcards.offer}/{wildcards.variant}, repetition {wildcards.repetition}: {resources.planned}"
     script:

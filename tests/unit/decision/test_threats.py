@@ -5,7 +5,7 @@ import pytest
 from atpar.decision.drift import order_findings, sessions
 from atpar.decision.speak import decision_lines
 from atpar.decision.statistics import trend
-from atpar.money.tables import read_rows
+from atpar.rows import read_rows
 
 STEADY = [20.0, 20.1, 19.9, 20.2, 20.0]
 QUICK = [10.0, 10.1, 9.9, 10.2, 10.0]

@@ -1,7 +1,5 @@
 """Every offer has its price, or one message says which hasn't."""
 
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -95,15 +93,3 @@ def test_old_prices_are_flagged_with_their_age(known_prices):
     day = known_prices[0].priced_on.replace(month=12, day=24)
     assert old_prices(known_prices, day, 91) == []
     assert "91 days ago" in old_prices(known_prices, day, 90)[0]
-
-
-def test_the_dry_run_imports_nothing_heavy():
-    code = (
-        "import sys, atpar.calendar.planned, atpar.calendar.cap, atpar.money.expenses; "
-        "print(sorted({'pandas', 'numpy', 'pandera', 'scipy', 'altair', 'icalendar'} "
-        "& set(sys.modules)))"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert answer.stdout.strip() == "[]"

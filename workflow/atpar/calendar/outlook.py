@@ -39,7 +39,8 @@ from atpar.money.ledger import Books
 from atpar.money.priced import load_tariffs, offer_tariffs
 from atpar.money.rental import ZERO
 from atpar.money.spent import spent
-from atpar.money.tables import is_true, read_rows, write_table
+from atpar.money.tables import write_table
+from atpar.rows import is_true, read_rows
 
 MILLION = 1_000_000
 Rows = Sequence[Mapping[str, str | None]]

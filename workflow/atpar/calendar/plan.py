@@ -7,7 +7,8 @@ from atpar.calendar.current import offer_calendars
 from atpar.calendar.table import CALENDAR, WINDOWS, calendar_rows, window_row
 from atpar.calendar.tasks import read_tasks
 from atpar.calendar.timeline import Entry, deadline_instant
-from atpar.money.tables import read_rows, write_table
+from atpar.money.tables import write_table
+from atpar.rows import read_rows
 
 
 def plan_calendar(

@@ -7,7 +7,7 @@ from atpar.decision.balance import Key, Row, Tables
 from atpar.decision.cells import parts
 from atpar.decision.model import Objection
 from atpar.decision.words import and_list, plural
-from atpar.money.tables import is_true
+from atpar.rows import is_true
 
 WORK = {
     "seal_digest": "Its passes were measured under another sealed protocol.",

@@ -9,7 +9,7 @@ from atpar.canonical import read_json
 from atpar.decision.amounts import Key
 from atpar.decision.tables import ATTEMPTS, DELIVERABLES, SEPARATION, SUMMARY
 from atpar.errors import AtparError
-from atpar.money.tables import is_true, read_rows
+from atpar.rows import is_true, read_rows
 
 Row = Mapping[str, Any]
 

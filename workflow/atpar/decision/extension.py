@@ -16,7 +16,7 @@ from typing import Any
 from atpar.canonical import file_digest, read_json
 from atpar.config.granted import FILE
 from atpar.journal import journal
-from atpar.money.tables import read_rows
+from atpar.rows import read_rows
 
 
 def may_extend(protocol: dict[str, Any], repetitions: int) -> bool:

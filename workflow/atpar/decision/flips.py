@@ -23,7 +23,7 @@ from atpar.money.ledger import Books
 from atpar.money.priced import load_tariffs
 from atpar.money.rental import Rental
 from atpar.money.spent import spent
-from atpar.money.tables import read_rows
+from atpar.rows import read_rows
 
 
 @dataclass(frozen=True)

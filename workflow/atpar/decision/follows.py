@@ -14,7 +14,8 @@ import pandera.pandas as pa
 from atpar.canonical import read_json
 from atpar.decision.followed import lacking
 from atpar.errors import AtparError
-from atpar.money.tables import column, read_rows, write_table
+from atpar.money.tables import column, write_table
+from atpar.rows import read_rows
 
 SUBJECTS = ("question", "stack", "quality", "duration", "cost", "decision")
 

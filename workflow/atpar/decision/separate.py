@@ -18,7 +18,8 @@ from atpar.decision.statistics import (
     trend,
 )
 from atpar.decision.tables import SEPARATION
-from atpar.money.tables import is_true, read_rows, write_table
+from atpar.money.tables import write_table
+from atpar.rows import is_true, read_rows
 
 Key = tuple[str, str]
 Compared = tuple[Key, Key, Comparison]

@@ -10,7 +10,8 @@ from atpar.decision.attempts import by_attempt
 from atpar.decision.cells import common, joined, number, parts, ratio, seconds
 from atpar.decision.tables import DELIVERABLES, SUMMARY, TIMED
 from atpar.engine.clocks import START_UP
-from atpar.money.tables import is_true, read_rows, write_table
+from atpar.money.tables import write_table
+from atpar.rows import is_true, read_rows
 
 DEFINITION = 1
 """Version of how the summary's figures are derived."""

@@ -1,6 +1,6 @@
 """Schemas of the decision room's tables; the schema is the documentation of the columns.
 
-All cells are text (see `atpar.money.tables`): a number keeps the digits it was written with, and a
+All cells are text (see `atpar.rows`): a number keeps the digits it was written with, and a
 value that is missing is an empty cell whose reason stands in a column beside it, never 0.
 """
 

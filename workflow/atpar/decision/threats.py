@@ -6,7 +6,7 @@ from typing import Any
 from atpar.decision.balance import Tables
 from atpar.decision.model import Threat
 from atpar.decision.words import and_list, brief, plural
-from atpar.money.tables import is_true
+from atpar.rows import is_true
 
 LARGEST_DISAGREEMENT_S = 1.0
 """Wall clock against monotonic clock over a pass; more is a clock that jumped or a suspend."""

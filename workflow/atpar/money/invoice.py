@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atpar.errors import AtparError
 from atpar.money.currency import read_amount
-from atpar.money.tables import read_rows
+from atpar.rows import read_rows
 
 ZERO = Decimal("0.00")
 AGREED = ("matches", "matches by its amount")

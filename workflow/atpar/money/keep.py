@@ -27,7 +27,8 @@ from atpar.money.priced import engaged_tariffs, load_tariffs, offer_tariffs, old
 from atpar.money.remarks import remarks
 from atpar.money.rental import ZERO, Rental, engage
 from atpar.money.schemas import BALANCE, LEDGER, PACKAGES
-from atpar.money.tables import is_true, read_rows, write_table
+from atpar.money.tables import write_table
+from atpar.rows import is_true, read_rows
 
 Rows = Sequence[Mapping[str, str | None]]
 

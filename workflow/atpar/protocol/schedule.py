@@ -7,7 +7,7 @@ place; over fewer, the counts differ by one at most.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
