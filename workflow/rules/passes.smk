@@ -121,7 +121,7 @@ rule inspect_offer:
         slurm_partition=offer_column("partition"),
         gres=offer_column("gres"),
         constraint=offer_column("constraint"),
-        slurm_extra=whole_node,
+        slurm_extra=whole_node(),
         cpus_per_task=ALL_CPUS,
         runtime=START_AND_END_MIN,
     params:
@@ -177,14 +177,12 @@ rule measure_pass:
         slurm_partition=offer_column("partition"),
         gres=offer_column("gres"),
         constraint=offer_column("constraint"),
-        slurm_extra=whole_node,
+        slurm_extra=whole_node(),
         cpus_per_task=ALL_CPUS,
         runtime=pass_minutes,
         # Resources trigger no rerun, so a pass that was measured keeps its record when the
         # schedule around it grows.
-        rank=lambda w: place(w.offer, w.variant, w.repetition)["rank"],
-        round=lambda w: place(w.offer, w.variant, w.repetition)["round"],
-        position=lambda w: place(w.offer, w.variant, w.repetition)["position"],
+        place=lambda w: canonical_json(place(w.offer, w.variant, w.repetition)),
         planned=lambda w: planned_text(w.offer, w.variant, w.repetition),
     params:
         settings=lambda w: measurement_settings(w.offer, w.variant),

@@ -20,15 +20,28 @@ ALL_CPUS = -1
 """What the Slurm plugin takes for: ask for no number of CPUs. The allocation is the whole node."""
 
 
+def of_offer(value):
+    """Return a resource: what `value` gives for the pass's offer; empty asks for nothing.
+
+    A function is called for each pass of the plan, which takes long in a large campaign: what is
+    the same for all offers stands as it is.
+    """
+    values = {offer.offer: value(offer) or "" for offer in PLAN.offers}
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return lambda w: values[w.offer]
+
+
 def offer_column(name):
-    """Return a resource function: a column of the pass's offer; empty asks for nothing."""
-    return lambda w: getattr(PLAN.offer(w.offer), name) or ""
+    """Return a resource: a column of the pass's offer."""
+    return of_offer(lambda offer: getattr(offer, name))
 
 
-def whole_node(w):
-    """Return the options of an allocation without neighbours, on the offer's node if it has one."""
-    node = PLAN.offer(w.offer).node
-    return f"--exclusive --nodelist={node}" if node else "--exclusive"
+def whole_node():
+    """Return a resource: an allocation without neighbours, on the offer's node if it has one."""
+    return of_offer(
+        lambda offer: f"--exclusive --nodelist={offer.node}" if offer.node else "--exclusive"
+    )
 
 
 @cache

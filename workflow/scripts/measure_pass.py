@@ -1,5 +1,6 @@
 """Make one attempt at a pass, in a worker process of its own."""
 
+import json
 from importlib import import_module
 from pathlib import Path
 
@@ -20,7 +21,7 @@ with stage(snakemake) as settings:
             settings=settings,
             inputs=Inputs(**{name: str(path) for name, path in snakemake.input.items()}),
             repetition=int(snakemake.wildcards.repetition),
-            place={name: snakemake.resources[name] for name in ("rank", "round", "position")},
+            place=json.loads(snakemake.resources.place),
             results=record.parents[3],
             record=record,
             predictions=Path(snakemake.output.predictions),
