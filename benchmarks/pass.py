@@ -38,9 +38,10 @@ from atpar.engine.job import worker_environment
 
 SECTIONS = ("loops", "variants", "overhead", "campaign", "growth")
 LOOPS = {
-    "fp32, batch 1": ({"batch_size": 1}, ("bare", "pipeline", "sorted")),
+    "fp32, batch 1": ({"batch_size": 1}, ("bare", "pipeline")),
     "fp32, batch 4": ({"batch_size": 4}, ("bare", "pipeline")),
     "fp32, batch 8": ({"batch_size": 8}, ("bare", "pipeline")),
+    "fp32, batch 1 by length": ({"batch_size": 1, "order": "length"}, ("sorted",)),
     "fp32, batch 4 by length": ({"batch_size": 4, "order": "length"}, ("sorted",)),
     "fp32, batch 8 by length": ({"batch_size": 8, "order": "length"}, ("bare", "sorted")),
 }
