@@ -142,6 +142,8 @@ def test_the_order_of_labels_in_a_cell_changes_no_digest(read, write):
     [
         ("a;", PARTED, r"row 1, column 'label': 'a;' holds an empty label"),
         ("a;b;a", PARTED, "names a label twice"),
+        ('"[""a"", ""b""]"', PARTED, "is a JSON array, which no separator parts"),
+        ('"[""a;b"", ""c""]"', PARTED, "is a JSON array, which no separator parts"),
         ("a", SEVERAL, "'a' is no list of labels.*label_separator"),
         ('"[1.5]"', SEVERAL, "something else than labels"),
         ('"[null]"', SEVERAL, "something else than labels"),
@@ -158,6 +160,13 @@ def test_the_order_of_labels_in_a_cell_changes_no_digest(read, write):
 def test_a_cell_that_is_no_answer_is_named_with_its_row(read, write, cell, columns, said):
     with pytest.raises(AtparError, match=said):
         read(write("c.csv", f"id,text,label\n1,x,{cell}\n"), **columns)
+
+
+def test_jsonl_lists_need_no_separator(read, write):
+    path = write("c.jsonl", '{"id": "1", "text": "x", "label": ["a", "b"]}\n')
+    assert answers(read(path, **SEVERAL)[0]) == ['["a", "b"]']
+    with pytest.raises(AtparError, match=r"row 1, column 'label': .* leave out .*label_separator"):
+        read(path, **PARTED)
 
 
 def test_spaces_are_part_of_a_label(read, write):

@@ -66,7 +66,9 @@ def test_the_cheapest_package_is_not_told_between_currencies(price):
 
 def test_further_terms_are_checked_before_any_pass(price):
     offer = Offer(offer="a", provider="acme", gpu="a100", term_days=7, further_terms_days="3,5")
-    with pytest.raises(AtparError, match="further_terms_days names 5 days, which has no price"):
+    with pytest.raises(
+        AtparError, match="further_terms_days names 5 days, but acme a100 has no price"
+    ):
         check_offers_priced(plan_of(offer), [price("70.00", 7), price("40.00", 3)])
 
 

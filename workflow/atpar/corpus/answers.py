@@ -133,6 +133,11 @@ def _one(value: Any, read: Callable[[Any], list[str]], where: str) -> str | None
             "corpus.columns.label_separator"
         ) from None
     shown = repr(list(value) if isinstance(value, tuple) else value)
+    if isinstance(value, str) and read is not _array and _is_array(value):
+        raise AtparError(
+            f"{where}: {shown} is a JSON array, which no separator parts; leave out "
+            "corpus.columns.label_separator"
+        )
     if not all(isinstance(label, str) for label in labels):
         raise AtparError(
             f"{where}: {shown} holds something else than labels, which are texts or whole numbers"
@@ -153,6 +158,16 @@ def _array(text: str) -> list[Any]:
     if not isinstance(labels, list):
         raise ValueError(text)
     return [str(one).lower() if isinstance(one, bool) else one for one in labels]
+
+
+def _is_array(text: str) -> bool:
+    """Tell whether a text is a JSON array of texts."""
+    if not text.startswith("["):
+        return False
+    try:
+        return all(isinstance(one, str) for one in _array(text))
+    except ValueError:
+        return False
 
 
 def _parted(separator: str) -> Callable[[str], list[str]]:

@@ -70,15 +70,8 @@ def engaged_tariffs(offer: Offer, tariffs: Sequence[Tariff]) -> list[Tariff]:
             f"offer {offer.offer!r}: billing is {offer.billing}, but {what} has only "
             f"{known[0].billing} prices ({known[0].where})"
         )
-    terms = [one.term_days for one in found]
     if offer.term_days is not None:
-        found = [one for one in found if one.term_days == offer.term_days]
-        if not found:
-            days = ", ".join(f"{term:f}" for term in terms)
-            raise AtparError(
-                f"offer {offer.offer!r}: no price for a package of {offer.term_days} days of "
-                f"{what}; known days: {days}"
-            )
+        found = _of_term(offer, found, offer.term_days, "term_days")
     found = _offered(offer, found)
     _refuse_doubt(offer, found)
     other = next((one for one in found if one.currency != found[0].currency), None)
@@ -103,13 +96,7 @@ def further_tariffs(offer: Offer, tariffs: Sequence[Tariff]) -> list[Tariff]:
     first = engaged_tariffs(offer, tariffs)[0]
     further = []
     for days in map(Decimal, offer.further_terms_days.split(",")):
-        found = [one for one in packages if one.term_days == days]
-        if not found:
-            known = ", ".join(f"{one.term_days:f}" for one in packages)
-            raise AtparError(
-                f"offer {offer.offer!r}: further_terms_days names {days} days, which has no price; "
-                f"known days: {known}"
-            )
+        found = _of_term(offer, packages, days, "further_terms_days")
         found = _offered(offer, found)
         _refuse_doubt(offer, found)
         if found[0].currency != first.currency:
@@ -121,6 +108,18 @@ def further_tariffs(offer: Offer, tariffs: Sequence[Tariff]) -> list[Tariff]:
             )
         further.append(found[0])
     return further
+
+
+def _of_term(offer: Offer, packages: Sequence[Tariff], days: Decimal, option: str) -> list[Tariff]:
+    """Return the packages of so many days, which an option names; AtparError if there is none."""
+    found = [one for one in packages if one.term_days == days]
+    if not found:
+        known = ", ".join(f"{one.term_days:f}" for one in packages)
+        raise AtparError(
+            f"offer {offer.offer!r}: {option} names {days} days, but {offer.provider} {offer.gpu} "
+            f"has no price for a package of {days} days; known days: {known}"
+        )
+    return found
 
 
 def _offered(offer: Offer, found: Sequence[Tariff]) -> list[Tariff]:
