@@ -281,9 +281,7 @@ rule measure_pass:
         settings=SETTINGS,
     resources:
         gpu=1,
-        rank=0,
-        round=1,
-        position=0,
+        place='{{"rank": 0, "round": 1, "position": 0}}',
     script:
         "{repository}/workflow/scripts/measure_pass.py"
 """

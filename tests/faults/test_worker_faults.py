@@ -95,7 +95,7 @@ def test_an_exit_that_looks_like_success(campaign, inject):
 
 def test_a_hang(campaign, inject):
     campaign.protocol["pass_timeout_s"] = 20.0
-    inject(SPAN, AFTER_3_BATCHES.format(fault="import time; time.sleep(1000)"))
+    inject(SPAN, AFTER_3_BATCHES.format(fault="time.sleep(1000)"))
     record = campaign.measure()
     assert_failed(campaign, record, "timeout", "measured", 12)
     assert 20 <= record["wall_time_s"] < 25
