@@ -150,26 +150,16 @@ class Run:
     def rounds(self) -> None:
         """Time everything in turn, round after round."""
         sections = set(self.arguments.sections)
-        kinds = {
-            (name, kind): options
-            for name, (options, kinds) in LOOPS.items()
+        chosen = [
+            (name, kind)
+            for name, (_, kinds) in LOOPS.items()
             for kind in kinds
             if "loops" in sections or ((name, kind) == PIPELINE and "variants" in sections)
-        }
-        loops = {
-            (name, kind): Loop(
-                kind, self.bench.inputs, self.bench.settings(options), self.arguments.threads
-            )
-            for (name, kind), options in kinds.items()
-        }
-        try:
-            for number in range(self.arguments.rounds if self.options else 0):
-                self._round(number, loops)
-        finally:
-            for loop in loops.values():
-                loop.close()
+        ]
+        for number in range(self.arguments.rounds if self.options else 0):
+            self._round(number, chosen)
 
-    def _round(self, number: int, loops: dict[tuple[str, str], Loop]) -> None:
+    def _round(self, number: int, loops: list[tuple[str, str]]) -> None:
         for name, options in self.options.items():
             compiled = options.get("compile") is not None
             if name in self.skipped or (compiled and self._left_out(number)):
@@ -181,11 +171,18 @@ class Run:
                 # Its loops would have no pass to stand beside.
                 self.skipped[name] = str(reason)
                 continue
-            for (owner, kind), loop in loops.items():
+            for owner, kind in loops:
                 if owner == name:
-                    self.times.setdefault((owner, kind), []).append(loop.run())
+                    seconds = self._loop(kind, options)
+                    self.times.setdefault((owner, kind), []).append(seconds)
         if "overhead" in self.arguments.sections:
             self._time_floors()
+
+    def _loop(self, kind: str, options: dict) -> float:
+        """Run a loop once in a process of its own, as a pass does."""
+        settings = self.bench.settings(options)
+        with closing(Loop(kind, self.bench.inputs, settings, self.arguments.threads)) as loop:
+            return loop.run()
 
     def _left_out(self, number: int) -> bool:
         if self.arguments.quick:

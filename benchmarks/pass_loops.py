@@ -1,4 +1,4 @@
-"""The processes that stand beside a pass: each stays warm and runs its loop whenever it is asked.
+"""The processes that stand beside a pass: as new as its own, and warmed up too.
 
 - bare: the model over the pass's own batches, tokenized and padded beforehand, and nothing else;
 - pipeline: `transformers.pipeline("text-classification")` over the texts, in corpus order;
@@ -24,7 +24,7 @@ EACH_S = 0.3
 
 
 class Loop:
-    """A warm process; `settings` are a pass's, `entries` how many texts it runs over."""
+    """A process that has loaded and warmed up; `settings` are a pass's."""
 
     def __init__(self, kind: str, inputs: Inputs, settings: dict, threads: int) -> None:
         self.request = {
