@@ -69,6 +69,15 @@ def test_a_missed_deadline_is_said_in_the_plan(workspace):
     assert "MISSES the deadline Wed 2020-01-01 09:00 UTC" in workspace.snakemake("-n").stdout
 
 
+def test_a_name_in_braces_within_a_text_is_no_wildcard(workspace):
+    table = workspace.folder / "config/demo/offers.tsv"
+    head, *offers = [line for line in table.read_text().splitlines() if not line.startswith("#")]
+    offers = [f"{line}\t10 Gbit/s {{shared}}, {{0}}" for line in offers]
+    table.write_text("\n".join([f"{head}\tnetwork", *offers]) + "\n")
+    assert "decide" in workspace.snakemake("-n").stdout
+    workspace.snakemake(f"{workspace.results.relative_to(workspace.folder)}/protocol/seal.json")
+
+
 def test_the_calendar_is_there_before_any_pass(workspace):
     workspace.snakemake("calendar")
     folder = workspace.results / "plan"

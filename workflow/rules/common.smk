@@ -163,7 +163,10 @@ def settings(script, packages=(), modules=(), **values):
     their own and are therefore not imported by the script.
     """
     code = code_digest(SCRIPTS / f"{script}.py", modules)
-    return canonical_json({**values, "code": code, "software": software_digest(packages)})
+    text = canonical_json({**values, "code": code, "software": software_digest(packages)})
+    # Snakemake takes a name in braces for a wildcard. In JSON only text has a brace before a name,
+    # and text may spell it by its number.
+    return re.sub(r'\{(?=[^"}])', r"\\u007b", text)
 
 
 def place(offer, variant, repetition):
