@@ -26,6 +26,7 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pass_tables
@@ -150,16 +151,13 @@ class Run:
     def rounds(self) -> None:
         """Time everything in turn, round after round."""
         sections = set(self.arguments.sections)
-        chosen = [
-            (name, kind)
-            for name, (_, kinds) in LOOPS.items()
-            for kind in kinds
-            if "loops" in sections or ((name, kind) == PIPELINE and "variants" in sections)
-        ]
+        loops = {name: kinds for name, (_, kinds) in LOOPS.items() if "loops" in sections}
+        if "variants" in sections and not loops:
+            loops = {PIPELINE[0]: PIPELINE[1:]}
         for number in range(self.arguments.rounds if self.options else 0):
-            self._round(number, chosen)
+            self._round(number, loops)
 
-    def _round(self, number: int, loops: list[tuple[str, str]]) -> None:
+    def _round(self, number: int, loops: dict[str, tuple[str, ...]]) -> None:
         for name, options in self.options.items():
             compiled = options.get("compile") is not None
             if name in self.skipped or (compiled and self._left_out(number)):
@@ -171,15 +169,13 @@ class Run:
                 # Its loops would have no pass to stand beside.
                 self.skipped[name] = str(reason)
                 continue
-            for owner, kind in loops:
-                if owner == name:
-                    seconds = self._loop(kind, options)
-                    self.times.setdefault((owner, kind), []).append(seconds)
+            for kind in loops.get(name, ()):
+                self.times.setdefault((name, kind), []).append(self._loop(kind, options))
         if "overhead" in self.arguments.sections:
             self._time_floors()
 
-    def _loop(self, kind: str, options: dict) -> float:
-        """Run a loop once in a process of its own, as a pass does."""
+    def _loop(self, kind: str, options: dict) -> Any:
+        """Run a loop once in a process of its own, as a pass does; return what it answers."""
         settings = self.bench.settings(options)
         with closing(Loop(kind, self.bench.inputs, settings, self.arguments.threads)) as loop:
             return loop.run()
@@ -212,8 +208,7 @@ class Run:
         settings = self.bench.settings(self.options[name])
         key = tuple(settings["variant"][one] for one in ("precision", "quantization"))
         if key not in self._peaks:
-            with closing(Loop("gemm", self.bench.inputs, settings, self.arguments.threads)) as loop:
-                self._peaks[key] = loop.run()
+            self._peaks[key] = self._loop("gemm", self.options[name])
         return self._peaks[key]
 
     def measured_peaks(self) -> list[tuple[dict, dict]]:
