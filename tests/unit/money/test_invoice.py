@@ -150,8 +150,10 @@ def test_tags_that_are_no_names_are_refused(tmp_path, tags):
         (b"offer,item,amount,currency\nrtx,fee,1,234.50,USD\n", "line 2: more cells"),
         (b'offer,item,amount,currency\nrtx,"' + b"x" * 140_000 + b'",1,USD\n', "no CSV"),
         (b"offer,item,amount,currency\nrtx,fee,1e999999,USD\n", "row 2: the amount is"),
+        (b"offer,item,amount,currency\nrtx,fee,-1e1000048,USD\n", "row 2: the amount is"),
+        (b"offer,item,amount,currency\nrtx,fee,1e-1000048,USD\n", "row 2: the amount is"),
     ],
-    ids=["cp1252", "utf-16", "thousands", "huge", "exponent"],
+    ids=["cp1252", "utf-16", "thousands", "huge", "exponent", "beyond", "below"],
 )
 def test_an_export_that_is_no_csv_in_utf8_is_one_message(
     ledger, tmp_path, capsys, content, message

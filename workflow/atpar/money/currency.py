@@ -20,7 +20,9 @@ def read_amount(text: str | None) -> Decimal | None:
         amount = Decimal(text or "")
     except ArithmeticError:
         return None
-    if not amount.is_finite() or abs(amount) > LARGEST or amount.as_tuple().exponent < -DECIMALS:
+    # `abs` would round to the context, which overflows from 1e1000000 on.
+    size = amount.copy_abs()
+    if not amount.is_finite() or size > LARGEST or amount.as_tuple().exponent < -DECIMALS:
         return None
     return amount
 
