@@ -5,6 +5,9 @@
 - sorted: texts sorted by their length in characters, tokenized and padded batch by batch, results
   put back in order, as `SentenceTransformer.encode` does it;
 - gemm: nothing but the matrix products of the model's layers, in the variant's precision.
+
+All have a worker's environment, the bare loop its allocator too; the pipeline and the sorted loop
+allocate as they do for their own users.
 """
 
 import json
@@ -16,11 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from atpar.engine.job import Inputs, worker_environment
+from atpar.engine.job import ALLOCATOR, Inputs, worker_environment
 
 ROWS = (256, 1024, 4096)
 """Rows (tokens of a batch) with which the peak of matrix products is looked for."""
 EACH_S = 0.3
+OTHERS = ("pipeline", "sorted")
+"""Loops as others write them."""
 
 
 class Loop:
@@ -33,12 +38,16 @@ class Loop:
             "variant": settings["variant"],
             "threads": threads,
         }
+        environment = worker_environment(threads, deterministic=True)
+        if kind in OTHERS:
+            for name in ALLOCATOR:
+                del environment[name]
         self.process = subprocess.Popen(
             [sys.executable, __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **worker_environment(threads, deterministic=True)},
+            env={**os.environ, **environment},
             text=True,
         )
         self._say(json.dumps(self.request))

@@ -62,8 +62,13 @@ def split(folder: Path) -> Callable:
 
 def checks(folder: Path, option: str = "other") -> Callable:
     """Check the predictions of one pass."""
+    import pandas as pd
+    import pandera.pandas as pa
+
     from atpar.quality.check import check_option
 
+    # pandera imports its engine at the first validation.
+    pa.DataFrameSchema().validate(pd.DataFrame())
     return lambda: check_option(
         records=[folder / f"passes/{option}.json"],
         predictions=[folder / f"predictions/{option}.parquet"],
