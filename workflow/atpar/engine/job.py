@@ -8,7 +8,6 @@ from typing import Any
 
 from atpar.canonical import write_json
 
-
 ALLOCATOR = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**60)}
 """Has glibc keep the memory of a batch for the next one. By default it hands large buffers back to
 the system layer by layer, which then gives them again page by page: up to 5 % of a span on a CPU.
