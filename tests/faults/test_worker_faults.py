@@ -181,7 +181,7 @@ def test_a_disk_that_is_really_full_leaves_the_row(campaign, monkeypatch):
 
 def test_an_exported_model_that_was_changed(campaign):
     onnx = campaign.results / "model/onnx/model.onnx"
-    onnx.parent.mkdir(parents=True)
+    onnx.parent.mkdir(parents=True, exist_ok=True)
     onnx.write_bytes(b"another model")
     onnx.with_name("export.json").write_text(json.dumps({"sha256": "0" * 64}))
     record = campaign.measure(backend="onnxruntime")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+INSTALL_S = 300
 
 
 def python_with(requirements: str, folder: Path) -> Path:
@@ -27,14 +28,19 @@ def python_with(requirements: str, folder: Path) -> Path:
     below = sysconfig.get_path("purelib")
     # `addsitedir` also takes the editable atpar of the environment below.
     Path(packages, "below.pth").write_text(f"import site; site.addsitedir({below!r})\n")
-    done = subprocess.run(
+    install(
         [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
          "--requirement", REPOSITORY / requirements],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        requirements,
     )  # fmt: skip
-    if done.returncode:
-        pytest.skip(f"{requirements} can't be installed: {done.stderr.strip()[-300:]}")
     return python
+
+
+def install(command: list, what: str) -> None:
+    """Run a command that installs `what`, or skip with its own words, or for its slow network."""
+    try:
+        subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_S, check=True)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"{what} can't be installed: {error.stderr.strip()[-300:]}")
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{what} can't be installed: it took more than {INSTALL_S} s")

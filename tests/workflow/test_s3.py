@@ -32,12 +32,9 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("s3rver")
     if not shutil.which("npm"):
         pytest.skip("npm isn't installed, so no S3 server can be had")
-    installed = subprocess.run(
-        ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, SERVER],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    if installed.returncode:
-        pytest.skip(f"{SERVER} can't be installed: {installed.stderr.strip()[-300:]}")
+    plugins.install(
+        ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, SERVER], SERVER
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
