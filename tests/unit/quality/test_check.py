@@ -52,6 +52,10 @@ class Case:
         pq.write_table(table, self.path)
         if self.record["predictions_digest"] is None:
             self.record["predictions_digest"] = file_digest(self.path)
+        return self.check_file()
+
+    def check_file(self):
+        """Check the file as it is."""
         expected = pa.array(self.campaign.ids, pa.large_string())
         model = json.loads((self.campaign.folder / "model/fingerprint.json").read_text())
         head = head_of(model, None)
@@ -173,6 +177,33 @@ def test_a_fault_fails_its_own_check_alone(campaign, recorded, tmp_path, fault, 
     assert found["failed"] == [check]
     assert not found["passed"]
     assert found["problems"]
+
+
+def emptied(content):
+    return content[:0]
+
+
+def cut_short(content):
+    return content[: len(content) // 2]
+
+
+def no_footer(content):
+    return content[:-8] + bytes(8)
+
+
+def zeros_within(content):
+    return content[:4] + bytes(2000) + content[2004:]
+
+
+@pytest.mark.parametrize("damage", [emptied, cut_short, no_footer, zeros_within])
+def test_a_damaged_file_fails_its_checks_and_is_named(campaign, recorded, tmp_path, damage):
+    case = Case(campaign, tmp_path / "damaged.parquet")
+    assert case.check(recorded.table)["passed"]
+    case.path.write_bytes(damage(case.path.read_bytes()))
+    found = case.check_file()
+    assert not found["passed"]
+    assert {"predictions_digest", "format"} <= set(found["failed"])
+    assert any("damaged.parquet can't be read" in problem for problem in found["problems"])
 
 
 @pytest.fixture(scope="module")

@@ -87,15 +87,12 @@ def check_pass(
 ) -> dict[str, Any]:
     """Return the findings for one pass as plain values, ready for the checks file."""
     findings = Findings()
-    labels = list(head.labels)
-    problems = column_problems(pq.read_schema(predictions), len(labels), head.answer)
-    named = score_labels(predictions)
-    if not problems and named != labels:
-        problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
     with ThreadPoolExecutor(1) as aside:
         digest = aside.submit(file_digest, predictions)
-        # Without its columns a file has no ids, rows or scores to check.
-        rows = None if problems else read_rows(predictions, expected, head)
+        try:
+            problems, rows = read_file(predictions, expected, head)
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            problems, rows = [f"{predictions} can't be read as Parquet: {error}"], None
     check_record(record, predictions, digest.result(), len(expected), digests, findings)
     for problem in problems:
         findings.fail("format", problem)
@@ -118,6 +115,17 @@ def check_pass(
         "failed": findings.failed,
         "problems": findings.problems,
     }
+
+
+def read_file(predictions: Path, expected: pa.Array, head: Head) -> tuple[list[str], "Rows | None"]:
+    """Return what is wrong with the file's columns, and its rows if nothing is."""
+    labels = list(head.labels)
+    problems = column_problems(pq.read_schema(predictions), len(labels), head.answer)
+    named = score_labels(predictions)
+    if not problems and named != labels:
+        problems = [f"the scores are of the classes {named}, the model's labels are {labels}"]
+    # Without its columns a file has no ids, rows or scores to check.
+    return problems, None if problems else read_rows(predictions, expected, head)
 
 
 def check_record(
