@@ -82,3 +82,17 @@ def test_bytes_of_a_quantized_weight_are_those_that_are_stored():
         values, scale = torch.zeros(4, 8, dtype=torch.int8), torch.zeros(4)
 
     assert stored_bytes(Stored()) == 32 + 16
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_weights_of_a_model_on_the_cpu_are_in_memory_of_its_own(tmp_path, precision):
+    BertForSequenceClassification(BertConfig(**SMALL)).save_pretrained(tmp_path)
+    row = Variant(variant="v", batch_size=8, precision=precision).model_dump(mode="json")
+    found = Classifier(
+        BertForSequenceClassification, tmp_path, variant=row, target="cpu", pad_token_id=0
+    )
+    logits = found._probe()
+    file = tmp_path / "model.safetensors"
+    with file.open("r+b") as stream:
+        stream.write(bytes(file.stat().st_size))
+    assert torch.equal(found._probe(), logits)

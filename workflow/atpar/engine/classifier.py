@@ -10,6 +10,7 @@ from typing import Any
 from atpar.engine.compiled import GRAPHED, breaks, compiled, graphs
 from atpar.engine.in_effect import check_loaded, torch_settings
 from atpar.engine.lean import import_class, load_pretrained
+from atpar.engine.owned import own_weights
 from atpar.engine.packed import Packing
 from atpar.engine.quantize import METHODS, loading_options, packed_bytes, quantized, stored_bytes
 from atpar.engine.refused import Refused
@@ -86,6 +87,8 @@ class Classifier:
         if not options:
             # What was told where to go as it was loaded is there already.
             self.model = self.model.to(target)
+        if target == "cpu":
+            own_weights(self.model)
         self.remarks = [*spread, *check_loaded(self.model, attention, dtype, target)]
         self._packing = None
         if packed:
