@@ -4,7 +4,8 @@
 
 Run it after a campaign, on a machine that does nothing else (40 minutes on two cores; `--quick`
 runs every section on few entries, for a look at the script itself). Everything is timed in turn,
-round after round, so that drift meets all alike; shown are medians of the rounds. The sections:
+round after round, so that drift meets all alike, and a pass takes turns with the loops beside it
+within its span (see pass_turns.py); shown are medians of the rounds. The sections:
 
 - loops: the main time of a whole pass, in a process of its own, from reading the corpus to
   predictions on the host, beside loops over the same texts (see pass_loops.py);
@@ -24,9 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pass_tables
@@ -95,7 +95,7 @@ def main() -> None:
         run.rounds()
         tables = [pass_tables.heading(bench, arguments.rounds)]
         if "loops" in arguments.sections:
-            tables.append(pass_tables.loops(bench, LOOPS, run.times))
+            tables.append(pass_tables.loops(bench, LOOPS))
         if "variants" in arguments.sections:
             tables.append(pass_tables.variants(bench, REFERENCE, run))
         if "overhead" in arguments.sections:
@@ -130,7 +130,6 @@ class Run:
 
     def __init__(self, bench: Bench, arguments: argparse.Namespace) -> None:
         self.bench, self.arguments = bench, arguments
-        self.times: dict[tuple[str, str], list[float]] = {}
         self.floors: dict[str, list[float]] = {}
         self.skipped: dict[str, str] = {}
         self._peaks: dict[tuple[str, ...], dict] = {}
@@ -163,30 +162,22 @@ class Run:
             if name in self.skipped or (compiled and self._left_out(number)):
                 continue
             print(f"round {number + 1}: {name}", file=sys.stderr, flush=True)
-            beside = loops.get(name, ())
-            # Every second round they come first, so that drift is no one's advantage.
-            if number % 2:
-                self._loops(name, beside, options)
-            try:
-                self.bench.measure(name, options)
-            except Skipped as reason:
-                # Its loops would have no pass to stand beside.
-                self.skipped[name] = str(reason)
-                continue
-            if not number % 2:
-                self._loops(name, beside, options)
+            with ExitStack() as open_loops:
+                beside = [
+                    open_loops.enter_context(self._loop(kind, options))
+                    for kind in loops.get(name, ())
+                ]
+                try:
+                    self.bench.measure(name, options, loops=beside)
+                except Skipped as reason:
+                    self.skipped[name] = str(reason)
         if "overhead" in self.arguments.sections:
             self._time_floors()
 
-    def _loops(self, name: str, kinds: tuple[str, ...], options: dict) -> None:
-        for kind in kinds:
-            self.times.setdefault((name, kind), []).append(self._loop(kind, options))
-
-    def _loop(self, kind: str, options: dict) -> Any:
-        """Run a loop once in a process of its own, as a pass does; return what it answers."""
+    def _loop(self, kind: str, options: dict) -> AbstractContextManager[Loop]:
+        """Return a loop in a process of its own, as a pass has one."""
         settings = self.bench.settings(options)
-        with closing(Loop(kind, self.bench.inputs, settings, self.arguments.threads)) as loop:
-            return loop.run()
+        return closing(Loop(kind, self.bench.inputs, settings, self.arguments.threads))
 
     def _left_out(self, number: int) -> bool:
         if self.arguments.quick:
@@ -216,7 +207,8 @@ class Run:
         settings = self.bench.settings(self.options[name])
         key = tuple(settings["variant"][one] for one in ("precision", "quantization"))
         if key not in self._peaks:
-            self._peaks[key] = self._loop("gemm", self.options[name])
+            with self._loop("gemm", self.options[name]) as loop:
+                self._peaks[key] = loop.run()
         return self._peaks[key]
 
     def measured_peaks(self) -> list[tuple[dict, dict]]:
@@ -226,7 +218,8 @@ class Run:
 
     def pipeline(self) -> float:
         """Return the median seconds of the pipeline with batch size 8."""
-        return float(np.median(self.times[PIPELINE]))
+        name, kind = PIPELINE
+        return float(np.median([one["loops_s"][kind] for one in self.bench.records[name]]))
 
     def growth(self) -> list[dict]:
         """Measure the quickest admissible variant that compiles nothing over growing corpora.

@@ -3,12 +3,15 @@
 import json
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pass_loops import Loop
+from pass_turns import Turns
 from pydantic import ValidationError
 
 from atpar.config.offers import Offer
@@ -65,8 +68,17 @@ class Bench:
             "protocol": PROTOCOL,
         }
 
-    def measure(self, name: str, options: dict, inputs: Inputs | None = None) -> dict:
+    def measure(
+        self,
+        name: str,
+        options: dict,
+        inputs: Inputs | None = None,
+        loops: Sequence[Loop] = (),
+    ) -> dict:
         """Run one pass, keep its record under the variant's name, and return it.
+
+        The loops take turns with it: their seconds are the record's `loops_s`, and its own times
+        are those of its turns.
 
         Raises Skipped for a variant that this machine can't run, or whose pass fails.
         """
@@ -74,22 +86,27 @@ class Bench:
             self._export()
         folder = self._results(name)
         repetition = len(self.records[name]) + 1
-        record = measure_pass(
-            Pass(
-                settings=self.settings(options),
-                inputs=inputs or self.inputs,
-                repetition=repetition,
-                place={"rank": 0, "round": repetition, "position": 0},
-                results=folder,
-                record=folder / "record.json",
-                predictions=folder / "predictions.parquet",
-                lock_folder=str(self.folder),
-            )
+        one = Pass(
+            settings=self.settings(options),
+            inputs=inputs or self.inputs,
+            repetition=repetition,
+            place={"rank": 0, "round": repetition, "position": 0},
+            results=folder,
+            record=folder / "record.json",
+            predictions=folder / "predictions.parquet",
+            lock_folder=str(self.folder),
         )
+        with Turns(one.folder(1), loops) as turns:
+            record = measure_pass(one)
         if record["status"] == "refused":
             raise Skipped(record["reason"])
         if record["status"] != "ok":
             raise Skipped(f"the pass failed: {record['reason']}")
+        if loops:
+            record["loops_s"] = turns.seconds
+            record["conditions"]["cpus_used_by_others"] = turns.others
+            for field in ("main_time_s", "wall_time_s"):
+                record[field] -= turns.stopped_s
         self.records[name].append(record)
         return record
 

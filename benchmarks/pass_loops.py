@@ -32,6 +32,7 @@ class Loop:
     """A process that has loaded and warmed up; `settings` are a pass's."""
 
     def __init__(self, kind: str, inputs: Inputs, settings: dict, threads: int) -> None:
+        self.kind = kind
         self.request = {
             "kind": kind,
             "inputs": inputs.__dict__,
@@ -52,17 +53,22 @@ class Loop:
         )
         self._say(json.dumps(self.request))
         # Nothing is timed while a loop starts up.
-        self._answer()
+        self.answer()
 
     def run(self) -> Any:
         """Run the loop once and return what it answers: its seconds, for `gemm` FLOP/s."""
-        self._say("go")
-        return self._answer()
+        self.start()
+        return self.answer()
 
-    def _answer(self) -> Any:
+    def start(self) -> None:
+        """Begin a run."""
+        self._say("go")
+
+    def answer(self) -> Any:
+        """Wait for the end of a run and return what it answers."""
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"the {self.request['kind']} loop failed; run {__file__} by hand to see why")
+            sys.exit(f"the {self.kind} loop failed; run {__file__} by hand to see why")
         return json.loads(line)
 
     def _say(self, line: str) -> None:

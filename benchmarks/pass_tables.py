@@ -40,7 +40,7 @@ def heading(bench: Bench, rounds: int) -> str:
     )
 
 
-def loops(bench: Bench, chosen: dict, times: dict[tuple[str, str], list[float]]) -> str:
+def loops(bench: Bench, chosen: dict) -> str:
     """Return a pass beside the bare loop, the pipeline and the sorted loop."""
     columns = ["variant", "pass", "bare loop", "pass / bare (each round)"]
     columns += ["pipeline", "pipeline / pass", "sorted loop", "sorted / pass"]
@@ -49,10 +49,10 @@ def loops(bench: Bench, chosen: dict, times: dict[tuple[str, str], list[float]])
         spans = [one["main_time_s"] for one in bench.records[name]]
         row = [name, f"{np.median(spans):.2f}"]
         for kind in ("bare", "pipeline", "sorted"):
-            found = times.get((name, kind)) if kind in kinds else None
-            if found is None:
+            if kind not in kinds:
                 row += ["", ""]
                 continue
+            found = [one["loops_s"][kind] for one in bench.records[name]]
             ratios = [a / b for a, b in zip(spans, found, strict=True)]
             if kind == "bare":
                 each = " ".join(f"{ratio:.3f}" for ratio in ratios)

@@ -27,8 +27,13 @@ def sha256sum(folder: Path, kind: str) -> Callable:
 
 def fingerprint(folder: Path, kind: str) -> Callable:
     """Read and fingerprint the corpus."""
+    import numpy as np
+    import pyarrow as pa
+
     from atpar.corpus.fingerprint import fingerprint_corpus
 
+    # pyarrow imports what it has for pandas at the first array that is made from NumPy's.
+    pa.array(np.empty(0))
     return lambda: fingerprint_corpus(
         [str(folder / f"corpus.{kind}")],
         CORPUS["columns"],
