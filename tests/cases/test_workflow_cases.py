@@ -98,7 +98,7 @@ def test_w01_yaml_typing(workspace):
     )
     done = workspace.snakemake("-n", expect=1)
     output = done.stdout + done.stderr
-    quotes, number = "put it in quotes", "YAML read it as text, so write"
+    quotes, number = "put it in quotes", "it was read as text, so write"
     for option, value, remedy in [
         ("campaign", "8", quotes),
         ("follows", "False", quotes),

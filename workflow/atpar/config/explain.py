@@ -64,7 +64,7 @@ def _yaml_hint(fault: dict[str, Any], given: Sequence[str]) -> str:
         if number.is_finite() and abs(number.adjusted()) <= SPELLED_OUT:
             # Spelled out: YAML 1.1 takes 1e-06 for text, and so anything with an exponent.
             written = f"{number:f}"
-            return f"; YAML read it as text, so write {written} (no quotes)"
+            return f"; it was read as text, so write {written} (no quotes)"
     return ""
 
 
