@@ -2,7 +2,7 @@
 
     python benchmarks/pass.py --campaign results/worked-example [--rounds 5] [--sections ...]
 
-Run it after a campaign, on a machine that does nothing else (40 minutes on two cores; `--quick`
+Run it after a campaign, on a machine that does nothing else (50 minutes on two cores; `--quick`
 runs every section on few entries, for a look at the script itself). Everything is timed in turn,
 round after round, so that drift meets all alike, and a pass takes turns with the loops beside it
 within its span (see pass_turns.py); shown are medians of the rounds. The sections:

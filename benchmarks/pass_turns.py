@@ -68,6 +68,7 @@ class Turns:
         self.stopped_s = 0.0
         self.seconds: dict[str, float] = {}
         self.others: float | None = None
+        self._racers: list[Racer] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._rotate, name="turns")
 
@@ -76,10 +77,19 @@ class Turns:
             self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._over.set()
-        if self.loops:
-            self._thread.join()
+        if not self.loops:
+            return
+        for loop in self.loops if kind is not None else ():
+            # Nobody waits for the rest of them; a process that is stopped ends by this alone.
+            loop.process.kill()
+        self._thread.join()
+        if kind is None and self._racers:
+            self.seconds = {
+                loop.kind: loop.answer() - racer.stopped_s
+                for loop, racer in zip(self.loops, self._racers, strict=True)
+            }
 
     def _state(self) -> dict:
         try:
@@ -97,11 +107,11 @@ class Turns:
         one = Racer(state["process"], lambda: not self._measures(state["process"]))
         time.sleep(SETTLED_S)
         before = self._cpu_times(one.pid)
-        others = [Racer(loop.process.pid, _answered(loop), loop.start) for loop in self.loops]
+        self._racers = [Racer(loop.process.pid, _answered(loop), loop.start) for loop in self.loops]
         # A span as short as that has had its turn.
         if not one.ended():
             one.stop()
-        running = [*others, one]
+        running = [*self._racers, one]
         while running:
             for racer in list(running):
                 racer.go_on()
@@ -117,10 +127,6 @@ class Turns:
                     racer.stop()
         self.others = used_by_others(before, self._cpu_times(one.pid))
         self.stopped_s = one.stopped_s
-        self.seconds = {
-            loop.kind: loop.answer() - racer.stopped_s
-            for loop, racer in zip(self.loops, others, strict=True)
-        }
 
     def _cpu_times(self, worker: int) -> CpuTimes | None:
         members = [worker, *(loop.process.pid for loop in self.loops)]
