@@ -5,7 +5,6 @@ was stopped for is taken off the time that it tells. Two equal loops that ran on
 differed by up to a tenth, and by half a percent in turns.
 """
 
-import json
 import os
 import select
 import signal
@@ -19,6 +18,8 @@ from pathlib import Path
 from pass_loops import Loop
 
 from atpar.engine.cpus import CpuTimes, cpu_times, used_by_others
+from atpar.engine.parents import is_running
+from atpar.journal.attempts import read_progress
 
 TURN_S = 0.3
 LOOK_S = 0.02
@@ -64,7 +65,7 @@ class Turns:
     """
 
     def __init__(self, folder: Path, loops: Sequence[Loop]) -> None:
-        self.progress, self.loops = folder / "progress.json", loops
+        self.folder, self.loops = folder, loops
         self.stopped_s = 0.0
         self.seconds: dict[str, float] = {}
         self.others: float | None = None
@@ -91,17 +92,11 @@ class Turns:
                 for loop, racer in zip(self.loops, self._racers, strict=True)
             }
 
-    def _state(self) -> dict:
-        try:
-            return json.loads(self.progress.read_text())
-        except OSError:
-            return {}
-
     def _measures(self, worker: int) -> bool:
-        return self._state().get("phase") == "measured" and Path(f"/proc/{worker}").exists()
+        return read_progress(self.folder).get("phase") == "measured" and is_running(worker)
 
     def _rotate(self) -> None:
-        while (state := self._state()).get("phase") != "measured":
+        while (state := read_progress(self.folder)).get("phase") != "measured":
             if self._over.wait(LOOK_S):
                 return
         one = Racer(state["process"], lambda: not self._measures(state["process"]))
