@@ -18,6 +18,7 @@ are printed and, with `--write`, put into benchmarks/README.md.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,8 @@ import tempfile
 from pathlib import Path
 
 from marks import write_section
+
+from atpar.stage import ENVIRONMENT
 
 STAGES = ("fingerprint", "split", "checks", "quality", "tables")
 BESIDE = ("sha256sum", "duckdb")
@@ -36,7 +39,11 @@ def child(task: str, folder: Path, *more: str) -> dict:
     """Run one task in a process of its own; return what it measured: seconds, peak_bytes, ..."""
     script = Path(__file__).with_name("scale_tasks.py")
     done = subprocess.run(
-        [sys.executable, script, task, folder, *more], capture_output=True, text=True, check=False
+        [sys.executable, script, task, folder, *more],
+        env=ENVIRONMENT | os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"{task} in {folder} failed:\n{done.stdout}{done.stderr}")

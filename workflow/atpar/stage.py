@@ -10,6 +10,12 @@ from typing import Any
 
 from atpar.errors import AtparError
 
+ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Environment variables of every rule's script, unless the user sets them.
+
+pyarrow's own allocator asks the system for huge pages, and clearing them took half of the time of
+checks on a virtual machine (benchmarks/README.md, "Large corpora"). The C library's doesn't ask."""
+
 
 @contextmanager
 def stage(snakemake: Any) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 Everything here runs at each parse, so nothing heavy is imported and nothing is written.
 """
 
+import os
 import sys
 from dataclasses import asdict
 from functools import cache
@@ -38,9 +39,13 @@ from atpar.protocol.codedigest import code_digest
 from atpar.protocol.schedule import schedule
 from atpar.protocol.software import software_digest
 from atpar.protocol.unchanged import check_seal
+from atpar.stage import ENVIRONMENT
 
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 GIVEN = tuple(workflow.config_settings.config_args or ())
+
+# Before the first script: a library reads them when it is loaded.
+os.environ.update(ENVIRONMENT | os.environ)
 
 try:
     # A job's own process reads what the main one has looked at.
