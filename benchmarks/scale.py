@@ -12,8 +12,9 @@ largest peak of its resident set. In the same runs:
 - DuckDB computes the same as checks and quality, one query on all cores, with the file's digest;
   the answers are compared.
 
-With `--formats N` a corpus of N texts is also fingerprinted as Parquet, CSV and JSONL. The tables
-are printed and, with `--write`, put into benchmarks/README.md.
+With `--formats N` a corpus of N texts is also fingerprinted as Parquet, CSV and JSONL; with
+`--allocators N` its stages also run with memory of pyarrow's own allocator, in turn with the C
+library's. The tables are printed and, with `--write`, put into benchmarks/README.md.
 """
 
 import argparse
@@ -32,15 +33,17 @@ from atpar.stage import ENVIRONMENT
 STAGES = ("fingerprint", "split", "checks", "quality", "tables")
 BESIDE = ("sha256sum", "duckdb")
 FORMATS = ("parquet", "csv", "jsonl")
+ALLOCATORS = {"the C library": {}, "pyarrow": dict.fromkeys(ENVIRONMENT, "")}
+"""Who allocates -> environment variables; an empty one is as good as none."""
 HEAD = "| texts | {} |\n| --- |{}"
 
 
-def child(task: str, folder: Path, *more: str) -> dict:
+def child(task: str, folder: Path, *more: str, variables: dict[str, str] | None = None) -> dict:
     """Run one task in a process of its own; return what it measured: seconds, peak_bytes, ..."""
     script = Path(__file__).with_name("scale_tasks.py")
     done = subprocess.run(
         [sys.executable, script, task, folder, *more],
-        env=ENVIRONMENT | os.environ,
+        env=ENVIRONMENT | os.environ | (variables or {}),
         capture_output=True,
         text=True,
         check=False,
@@ -56,13 +59,15 @@ def measure(tasks: list[tuple[str, ...]], folder: Path, runs: int) -> dict[str, 
     for _ in range(runs):
         for task, *more in tasks:
             found.setdefault(" ".join([task, *more]), []).append(child(task, folder, *more))
+    return {name: summary(results) for name, results in found.items()}
+
+
+def summary(results: list[dict]) -> dict:
+    """Return the median of the seconds, the largest peak, and the answers of one task's runs."""
     return {
-        name: {
-            "seconds": statistics.median(one["seconds"] for one in results),
-            "peak": max(one["peak_bytes"] for one in results),
-            "answers": [one.get("answers") for one in results],
-        }
-        for name, results in found.items()
+        "seconds": statistics.median(one["seconds"] for one in results),
+        "peak": max(one["peak_bytes"] for one in results),
+        "answers": [one.get("answers") for one in results],
     }
 
 
@@ -82,11 +87,24 @@ def row(texts: int, arguments: argparse.Namespace) -> dict[str, dict]:
         found |= measure(
             [("checks",), ("quality",), ("duckdb",), ("tables",)], folder, arguments.runs
         )
+        if texts == arguments.allocators:
+            found |= by_allocator(folder, arguments.runs)
         ours = found["quality"]["answers"][-1]
         theirs = found["duckdb"]["answers"][-1]
         if not same(ours, theirs):
             sys.exit(f"{texts} texts: atpar finds\n{ours}\nDuckDB\n{theirs}")
     return found
+
+
+def by_allocator(folder: Path, runs: int) -> dict[str, dict]:
+    """Run the stages that keep tables, with each allocator in turn."""
+    found: dict[str, list[dict]] = {}
+    for _ in range(runs):
+        for task, *more in (("fingerprint", "arrow"), ("checks",), ("quality",)):
+            for allocator, variables in ALLOCATORS.items():
+                done = child(task, folder, *more, variables=variables)
+                found.setdefault(f"{task}, {allocator}", []).append(done)
+    return {name: summary(results) for name, results in found.items()}
 
 
 def same(ours: dict, theirs: dict) -> bool:
@@ -157,6 +175,21 @@ def formats_table(found: dict[str, dict], texts: int) -> str:
     return "\n".join(lines)
 
 
+def allocators_table(found: dict[str, dict], texts: int) -> str:
+    """Return the stages' times and peaks with the C library's memory and with pyarrow's own."""
+    lines = [f"\n{texts} texts with memory of one allocator and the other, in turn:\n"]
+    lines.append("| stage | C library, s | pyarrow, s | ratio | C library, MB | pyarrow, MB |")
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for stage in ("fingerprint", "checks", "quality"):
+        ours, theirs = (found[f"{stage}, {allocator}"] for allocator in ALLOCATORS)
+        lines.append(
+            f"| {stage} | {ours['seconds']:.2f} | {theirs['seconds']:.2f} "
+            f"| {theirs['seconds'] / ours['seconds']:.2f} "
+            f"| {ours['peak'] / 1e6:.0f} | {theirs['peak'] / 1e6:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure all sizes and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -165,6 +198,7 @@ def main() -> None:
         "--texts", type=int, nargs="+", default=[10_000, 100_000, 1_000_000, 5_000_000]
     )
     parser.add_argument("--formats", type=int, default=0)
+    parser.add_argument("--allocators", type=int, default=0)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where to put some 8 GB at 5 000 000 texts")
     parser.add_argument("--write", action="store_true")
@@ -182,6 +216,8 @@ def main() -> None:
     ]
     if arguments.formats in rows:
         parts.append(formats_table(rows[arguments.formats], arguments.formats))
+    if arguments.allocators in rows:
+        parts.append(allocators_table(rows[arguments.allocators], arguments.allocators))
     text = "\n".join(part for part in parts if part)
     print(text)
     if arguments.write:
